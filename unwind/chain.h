@@ -54,7 +54,7 @@ enum class ChainEnd : std::uint8_t {
   no_table,    // no table describes the code of the last frame, and no caller was guessed
   copy_short,  // the stack goes on above the copy, and could not be read or has changed since
   no_call,     // what should be a return address follows no call
-  unreadable,  // other memory could not be read
+  unreadable,  // other memory could not be read, or is another stack, which may have changed
 };
 constexpr auto names_of(ChainEnd) {
   return std::array<std::string_view, 6>{"outermost",  "depth",   "no_table",

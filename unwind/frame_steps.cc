@@ -42,10 +42,11 @@ FrameStep FrameSteps::from(const FramePosition& at, const CodeFacts& facts, Fram
   return ended(ChainEnd::outermost);
 }
 
-// How a chain ends whose next word is at an address that cannot be read.
+// How a chain ends whose next word is at an address that cannot be read. A longer copy would not
+// have that of another stack.
 FrameStep FrameSteps::cut_off(Address address) const {
   const bool on_stack = address >= stack_.sp() && address - stack_.sp() < kLargestUserStack;
-  return ended(on_stack || stack_.left() ? ChainEnd::copy_short : ChainEnd::unreadable);
+  return ended(on_stack && !stack_.left() ? ChainEnd::copy_short : ChainEnd::unreadable);
 }
 
 FrameStep FrameSteps::by_rule(const FramePosition& at, const FrameRule& rule) {
@@ -85,7 +86,8 @@ FrameStep FrameSteps::by_libunwind(FrameBase& base) {
   const auto found = steps.size() == base.steps ? steps.back() : LibunwindSteps::Step();
   if (found.outcome == LibunwindSteps::Outcome::outermost) return ended(ChainEnd::outermost);
   if (found.outcome == LibunwindSteps::Outcome::failed) {
-    return ended(stack_.failed_live() ? ChainEnd::copy_short : ChainEnd::unreadable);
+    const bool is_short = stack_.failed_live() && !stack_.left();
+    return ended(is_short ? ChainEnd::copy_short : ChainEnd::unreadable);
   }
   FrameStep step;
   step.caller = {found.ip, found.sp, found.bp, !found.signal};

@@ -174,7 +174,8 @@ Walk walk_of(const unwind::Chain& chain) {
   walk.complete = chain.complete();
   walk.searched = unwind::has_guess(chain);
   walk.from_copy = chain.from_copy;
-  walk.copy_short = chain.end == unwind::ChainEnd::copy_short;
+  walk.goes_on =
+      chain.end == unwind::ChainEnd::copy_short || chain.end == unwind::ChainEnd::unreadable;
   return walk;
 }
 

@@ -26,9 +26,9 @@ inline constexpr std::size_t kDeepest = 10'000;  // most addresses of a chain
 struct Walk {
   std::vector<Address> chain;  // the instruction pointer, then return addresses
   bool complete = false;
-  bool searched = false;    // some callers are guesses
-  bool from_copy = false;   // no memory was read later
-  bool copy_short = false;  // it goes on outside of the copy, where the thread has run on
+  bool searched = false;   // some callers are guesses
+  bool from_copy = false;  // no memory was read later
+  bool goes_on = false;    // outside of the copy, where the thread has run on
 };
 
 Walk walk_of(const unwind::Chain& chain);

@@ -190,7 +190,7 @@ bool wants_registers(const ThreadState& thread, const Walk& walk) {
 
 // Some memory was read after the thread went on, but it is another stack that was read.
 bool wants_unwinding_in_stop(const ThreadState& thread, const Walk& walk) {
-  return thread.problem.empty() && !thread.walk && (walk.copy_short || !walk.from_copy);
+  return thread.problem.empty() && !thread.walk && (walk.goes_on || !walk.from_copy);
 }
 
 // Unwinds everything, and takes in a stop what needs one for it.
