@@ -80,8 +80,9 @@ inline constexpr bool kIs = false;
 template <class... T, template <class...> class Of>
 inline constexpr bool kIs<Of<T...>, Of> = true;
 
-// Reads structs by their rows. Fields that are absent keep their values; read() returns whether any
-// field is there.
+// Reads structs by their rows. Fields that are absent keep their values, unless a writer leaves
+// them out where they are not set (kIfSet): these are so again. read() returns whether any field is
+// there.
 class FieldReader {
  public:
   template <Described S>
@@ -120,7 +121,10 @@ class FieldReader {
       out.clear();
       for (const Json& item : items(object, key)) read(item, out.emplace_back());
     } else {
-      if (!get(object, key, out)) return false;
+      if (!get(object, key, out)) {
+        if ((flags & kIfSet) != 0) out = T{};
+        return false;
+      }
       if constexpr (std::is_same_v<T, Nanoseconds>) check_time(out, key, flags);
     }
     return true;

@@ -44,7 +44,7 @@ struct TimeAccount {
                       Field("stacks_not_read", &TimeAccount::stacks_not_read, kIfSet),
                       Field("stopped_ns", &TimeAccount::stopped_ns, kMoment | kIfSet),
                       Field("frozen_ns", &TimeAccount::frozen_ns, kMoment | kIfSet),
-                      Field("halted_at_end", &TimeAccount::halted_at_end),
+                      Field("halted_at_end", &TimeAccount::halted_at_end, kIfSet),
                       Field("tracer", &TimeAccount::tracer, kIfSet),
                       Field("quota_cores", &TimeAccount::quota_cores, kIfSet),
                       Field("held_back_ns", &TimeAccount::held_back_ns, kMoment | kIfSet)};

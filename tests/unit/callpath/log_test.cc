@@ -214,6 +214,27 @@ TEST_CASE("times that are told again and again are not added up", "[callpath][lo
   CHECK(read.runs.at(0).counts.at(0).counted_ns == run.wall_ns);
 }
 
+TEST_CASE("what is not so any more is not read from an earlier line", "[callpath][log]") {
+  const Folder folder;
+  const std::string path = folder.file("halted.jsonl");
+  Recording run = small_recording();
+  run.account.stopped_ns = kSecond;
+  run.account.halted_at_end = "stopped";
+  run.account.tracer = 17;
+  LogWriter log(path);
+  log.begin(run);
+  log.update(run);
+  const auto account = [&] {
+    return parse_logs(std::vector<LogText>{{path, content(path)}}).runs.at(0).account;
+  };
+  CHECK((account().tracer == 17 && account().halted_at_end == "stopped"));
+  run.account.halted_at_end.clear();
+  run.account.tracer = 0;
+  log.update(run);
+  CHECK((account().tracer == 0 && account().halted_at_end.empty()));
+  CHECK(account().stopped_ns == kSecond);
+}
+
 TEST_CASE("a log of call paths is readable wherever it was cut off", "[callpath][log]") {
   const Folder folder;
   const std::string whole = written(folder, growing());
