@@ -21,8 +21,8 @@ namespace causalctl::commands {
 namespace {
 
 constexpr Nanoseconds kEndingPatience = 300 * kMillisecond;  // what ends with its parent does so
-constexpr Nanoseconds kPatienceWithLeft = 2 * kSecond;       // after SIGTERM
-constexpr std::size_t kMostLeftNamed = 5;
+constexpr Nanoseconds kTermPatience = 2 * kSecond;           // after SIGTERM
+constexpr std::size_t kMostProcessesNamed = 5;
 
 // Returns whether it is a helper process of ours (base/helper_process.h), which are called so, and
 // have our executable while they live.
@@ -36,7 +36,7 @@ void tell_of(const std::vector<Pid>& left, const char* what) {
   if (left.empty()) return;
   std::vector<std::string> named;
   for (const Pid pid : left) {
-    if (named.size() == kMostLeftNamed) break;
+    if (named.size() == kMostProcessesNamed) break;
     const auto status = procfs::status(pid);
     named.push_back(fmt::format("{} ({})", pid, status ? status->name : "?"));
   }
@@ -108,7 +108,7 @@ void LeftBehind::end() const {
   const std::vector<Pid> left = wait_for_end(kEndingPatience);
   for (const Pid pid : left) kill(pid, SIGTERM);
   if (left.empty()) return;
-  tell_of(wait_for_end(kPatienceWithLeft),
+  tell_of(wait_for_end(kTermPatience),
           "processes that the program has started have not ended after SIGTERM, and go on:");
 }
 

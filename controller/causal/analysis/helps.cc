@@ -20,7 +20,7 @@ constexpr double kBetter = 0.7;         // … if they are this part of the pres
 constexpr double kFewExperiments = 40;  // fewer rarely tell anything
 constexpr double kFewVisits = 10;       // in an experiment: their count is noise
 constexpr Nanoseconds kUsualPeriod = kMillisecond;
-constexpr Nanoseconds kFewSamplesToHelp = 5 * kMillisecond;  // these do not fill the kernel's rings
+constexpr Nanoseconds kRoomyPeriod = 5 * kMillisecond;  // its samples do not fill the rings
 constexpr int kFewerSamples = 4;
 
 bool has(const std::vector<Reason>& reasons, Reason::Kind kind) {
@@ -105,8 +105,7 @@ std::vector<Help> helps_of(const Report& report, const ProgressResult& point,
   std::vector<Help> helps;
   const auto cost = dear(point);
   const bool sampling = cost && cost->kind == Reason::Kind::sampling_cost;
-  const bool too_many_samples =
-      loses_records(report) && report.overhead.period_ns < kFewSamplesToHelp;
+  const bool too_many_samples = loses_records(report) && report.overhead.period_ns < kRoomyPeriod;
   if ((sampling && !is_not_known(*cost)) || too_many_samples) {
     helps.push_back({HelpKind::longer_period, kFewerSamples * report.overhead.period_ns});
   } else if (const auto more = longer(report, point)) {
