@@ -12,38 +12,30 @@
 #include <variant>
 
 #include "controller/base/clock.h"
-#include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/callpath/account_watch.h"
+#include "controller/callpath/copy_size.h"
 #include "controller/callpath/counts.h"
-#include "controller/callpath/event_cost.h"
+#include "controller/callpath/event_watch.h"
 #include "controller/callpath/lives.h"
 #include "controller/callpath/missing_callers.h"
 #include "controller/callpath/namer.h"
 #include "controller/callpath/places.h"
 #include "controller/callpath/recorder.h"
 #include "controller/callpath/still_threads.h"
-#include "controller/callpath/watched_events.h"
 #include "controller/perf/kept_open.h"
 #include "controller/perf/session.h"
 #include "controller/session/facilities.h"
 #include "controller/session/losses.h"
 #include "controller/symbols/call_chain.h"
 #include "controller/symbols/mappings.h"
-#include "unwind/symbolizer.h"
 #include "unwind/unwinder.h"
 
 namespace causalctl::callpath {
 namespace {
 
-constexpr unsigned kStackBytes = 32 * 1024;
-// Of a program whose stacks are deep: almost as much as a record holds.
-constexpr unsigned kDeepStackBytes = 60 * 1024;
-constexpr std::uint64_t kFewestChains = 500;
-constexpr std::uint64_t kMayBeCut = 400;  // one chain in so many may end where the copy does
-constexpr std::uint64_t kMayBeLost = 20;  // for so many chains one record may be lost
-constexpr unsigned kKernelDepth = 127;    // of frame pointers, which Go's chains need
+constexpr unsigned kKernelDepth = 127;  // of frame pointers, which Go's chains need
 constexpr Nanoseconds kDrainEvery = 8 * kMillisecond;
 constexpr Nanoseconds kJitterEvery = 100 * kMillisecond;
 constexpr Nanoseconds kLatest = 2;     // intervals of a late reader for which the rings have room
@@ -52,16 +44,14 @@ constexpr Nanoseconds kWriteEvery = kSecond;
 constexpr int kPriority = -10;  // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
 constexpr Nanoseconds kNamesPatienceOnceAsked = 300 * kMillisecond;  // for the end
-
 constexpr unsigned kMostEventSamples = 4;  // samples of an event of one thread between two drains
-constexpr std::size_t kMostUprobeEvents = 64;
 
 perf::SessionOptions session_options(const Settings& settings,
                                      const std::vector<WatchedEvent>& events) {
   perf::SessionOptions options;
   options.period_ns = settings.period_ns;
   options.seed = settings.seed;
-  options.stack_bytes = kStackBytes;
+  options.stack_bytes = CopySize::kUsual;
   if (events.empty() && !settings.wakers) options.clocks = perf::Clocks::cheaper;
   options.leaving = settings.waits;
   options.wake_edges = settings.waits;
@@ -73,34 +63,6 @@ perf::SessionOptions session_options(const Settings& settings,
     options.events.insert(options.events.end(), event.templates.begin(), event.templates.end());
   }
   return options;
-}
-
-std::vector<WatchedEvent> find_events(Pid target, const Settings& settings, Recording& recording) {
-  if (settings.events.empty()) return {};
-  unwind::Symbolizer symbolizer(target);
-  std::vector<WatchedEvent> events = watch_events(settings.events, target, symbolizer);
-  const std::size_t threads = procfs::threads(target).size();
-  std::size_t uprobes = 0;
-  for (WatchedEvent& event : events) {
-    recording.events.push_back(event.metric);
-    for (const std::string& remark : event.remarks) recording.warnings.push_back(remark);
-    if (event.spec.kind != EventSpec::Kind::function) continue;
-    if (event.spec.counted && (uprobes + event.templates.size()) * threads > kMostUprobeEvents) {
-      event.templates.clear();
-      recording.warnings.push_back(
-          fmt::format("{}: by which paths the calls come is not known, as that would need {} perf "
-                      "events, of which each takes the kernel 50 ms to close",
-                      event.spec.option(), event.places.size() * threads));
-    }
-    uprobes += event.templates.size();
-  }
-  if (uprobes * threads > kMostUprobeEvents) {
-    throw Error(fmt::format("uprobes at {} places in {} threads need {} perf events, of which each "
-                            "takes the kernel 50 ms to close; at most {} are possible",
-                            uprobes, threads, uprobes * threads, kMostUprobeEvents),
-                "name a function with fewer places, or record a process with fewer threads");
-  }
-  return events;
 }
 
 std::string thread_name(Pid target, Tid thread) {
@@ -115,8 +77,8 @@ class Run {
         settings_(settings),
         hooks_(hooks),
         recording_(recording),
-        events_(find_events(target, settings, recording)),
-        opened_(std::in_place, target, session_options(settings, events_)),
+        events_(settings.events, settings.most_slowdown, target, recording),
+        opened_(std::in_place, target, session_options(settings, events_.events())),
         session_(*opened_),
         unwinder_(target),
         places_(target, recording),
@@ -131,29 +93,21 @@ class Run {
              [this](Address address, bool is_call) { return places_.at(address, is_call); },
              [target](Tid thread) { return thread_name(target, thread); },
              [this](const perf::SampleEvent& sample) {
-               return amount_of(events_.at(sample.tag), sample);
+               return amount_of(events_.events().at(sample.tag), sample);
              },
              [this](const char* name) { return places_.outside(name); }, sampled_of(settings)},
             settings.grouping, settings.waits, recording),
         still_threads_(target, unwinder_, recorder_, [this] { drain(); }),
         epochs_(settings.epochs, recorder_, recording),
-        counting_(std::in_place, target, events_, session_, recording),
+        counting_(std::in_place, target, events_.events(), session_, recording),
         counts_(*counting_),
         account_(target, recording.account),
-        may_copy_more_(events_.empty() && !settings.wakers && settings.period_ns >= kMillisecond) {
+        copy_size_(settings.events.empty() && !settings.wakers &&
+                   settings.period_ns >= kMillisecond) {
     if (settings.lives) lives_.emplace(recording, settings.seed);
     epochs_.arm(target, session_);
     // Without wake-ups all waits would seem to be ended from outside.
     if (settings.wakers && session_.limits().wake_edges) recorder_.record_wakers();
-    const auto costly = std::count_if(events_.begin(), events_.end(),
-                                      [](const auto& event) { return event.cost_ns > 0; });
-    for (const WatchedEvent& event : events_) {
-      budgets_.emplace_back(
-          event.cost_ns,
-          settings.most_slowdown / static_cast<double>(std::max<std::ptrdiff_t>(1, costly)));
-    }
-    seen_.resize(events_.size());
-    is_open_.resize(events_.size(), true);
   }
 
   void follow() {
@@ -187,7 +141,7 @@ class Run {
     perf::close_kept();
     recorder_.settle(drained_ns_, true);
     update_losses();
-    warn_of_events();
+    events_.warn(counts_, recorder_, recording_);
     recording_.controller_cpu_share =
         static_cast<double>(process_cpu_now() - cpu_ns) /
         static_cast<double>(std::max<Nanoseconds>(1, recording_.wall_ns));
@@ -228,9 +182,7 @@ class Run {
     if (sample.user.registers.empty()) return kKernelThread;
     const unwind::Chain& chain = symbols::unwound_chain(sample, unwinder_, kLongestChain);
     if (sample.reason == perf::SampleReason::cpu_time) {
-      ++sampled_chains_;
-      const bool whole_copy = sample.user.stack.size() >= kStackBytes;
-      if (whole_copy && chain.end == unwind::ChainEnd::copy_short) ++cut_chains_;
+      copy_size_.take(chain, sample.user.stack.size());
     }
     return chain;
   }
@@ -261,58 +213,12 @@ class Run {
       if (lives_) lives_->take(event);
     }
     mappings_.lost(session_.losses().records_lost, drained_ns_);
-    keep_cost_small(drained_ns_ - begin_ns_);
+    events_.keep_cost_small(drained_ns_ - begin_ns_, session_, counts_);
   }
 
   void notice_thread(const perf::Event& event) {
     const auto* start = std::get_if<perf::ThreadStartEvent>(&event);
     if (start != nullptr && !start->is_peer && start->time_ns > begin_ns_) counts_.thread_began();
-  }
-
-  // How often the event happened in the thread in which it did most often.
-  std::uint64_t seen_so_far(std::uint32_t tag) const {
-    return events_[tag].templates.empty() ? counts_.calls(tag) : session_.events_seen(tag);
-  }
-
-  // Closes and opens uprobes so that they do not cost more than they may.
-  void keep_cost_small(Nanoseconds time_ns) {
-    // Whoever opens a uprobe meanwhile waits for some 100 ms, in which nobody reads the rings.
-    const bool is_closing = session_.is_closing() || counts_.is_closing();
-    for (std::uint32_t tag = 0; tag < events_.size(); ++tag) {
-      if (events_[tag].cost_ns == 0) continue;
-      const std::uint64_t seen = is_open_[tag] ? seen_so_far(tag) : 0;
-      const std::uint64_t fresh = seen > seen_[tag] ? seen - seen_[tag] : 0;
-      seen_[tag] = seen;
-      const bool goes_on = budgets_[tag].may_go_on(fresh, time_ns, !is_closing);
-      if (goes_on == is_open_[tag]) continue;
-      if (goes_on) {
-        session_.open_events(events_[tag].templates);
-        counts_.open(tag);
-      } else {
-        counts_.close(tag);
-        session_.close_events(tag);
-      }
-      is_open_[tag] = goes_on;
-      seen_[tag] = events_[tag].templates.empty() ? counts_.calls(tag) : 0;
-    }
-  }
-
-  // What the report must say of the events.
-  void warn_of_events() {
-    for (std::uint32_t tag = 0; tag < events_.size(); ++tag) {
-      if (counts_.has(tag)) continue;
-      const std::string& name = events_[tag].metric.name;
-      const CostBudget& budget = budgets_[tag];
-      if (!recorder_.has_seen(tag)) {
-        recording_.warnings.push_back(fmt::format("no event seen of --event {}", name));
-      } else if (budget.was_interrupted()) {
-        recording_.warnings.push_back(fmt::format(
-            "--event {} happens {:.0f} times a second, and each costs its thread {:.0f} µs. It was "
-            "recorded in bursts, {:.1f} % of the time, whose values are shown",
-            name, budget.hits_per_second(),
-            static_cast<double>(events_[tag].cost_ns) / kMicrosecond, 100 * budget.open_share()));
-      }
-    }
   }
 
   // Also asks for what tail calls have left out, whose places need names as well.
@@ -336,23 +242,6 @@ class Run {
     }
   }
 
-  // Once in a while, for the chains since the last time.
-  void copy_more_if_stacks_are_deep() {
-    if (!may_copy_more_ || sampled_chains_ < kFewestChains) return;
-    const std::uint64_t sampled = std::exchange(sampled_chains_, 0);
-    const std::uint64_t cut = std::exchange(cut_chains_, 0);
-    const std::uint64_t all_lost = session_.losses().records_lost;
-    const std::uint64_t lost = all_lost - std::exchange(lost_before_, all_lost);
-    if (copies_more_ && lost * kMayBeLost > sampled) {  // the rings hold fewer samples now
-      may_copy_more_ = false;
-      session_.set_stack_bytes(kStackBytes);
-    } else if (!copies_more_ && cut * kMayBeCut > sampled &&
-               session_.has_room_for(kDeepStackBytes)) {
-      copies_more_ = true;
-      session_.set_stack_bytes(kDeepStackBytes);
-    }
-  }
-
   void do_at_times(Nanoseconds now_ns) {
     // A reader that is late finds more, which is no reason to sample less.
     const Nanoseconds drains = (now_ns - adapted_ns_ + kDrainEvery / 2) / kDrainEvery;
@@ -362,7 +251,10 @@ class Run {
     session_.adapt_events(kMostEventSamples * late);
     if (now_ns >= next_choice_ns_) {
       session_.choose_clocks();
-      copy_more_if_stacks_are_deep();
+      if (const auto bytes = copy_size_.choose(session_.losses().records_lost,
+                                               session_.has_room_for(CopySize::kDeep))) {
+        session_.set_stack_bytes(*bytes);
+      }
       next_choice_ns_ = now_ns + kSecond;
     }
     if (now_ns >= next_jitter_ns_) {
@@ -386,12 +278,7 @@ class Run {
     if (lives_) lives_->update();
     const perf::SessionLosses losses = session_.losses();
     account_.update(losses);
-    std::vector<double> cost_shares;
-    for (std::uint32_t tag = 0; tag < events_.size(); ++tag) {
-      cost_shares.push_back(budgets_[tag].hits_per_second() *
-                            static_cast<double>(events_[tag].cost_ns) / kSecond);
-    }
-    counts_.update(monotonic_now(), cost_shares);
+    counts_.update(monotonic_now(), events_.cost_shares());
     recording_.losses.records_lost = losses.records_lost;
     recording_.losses.throttles = losses.throttles;
     recording_.losses.stacks_copied_in_part = losses.stacks_copied_in_part;
@@ -447,10 +334,7 @@ class Run {
   const Settings& settings_;
   const Hooks& hooks_;
   Recording& recording_;
-  std::vector<WatchedEvent> events_;
-  std::vector<CostBudget> budgets_;  // of each event
-  std::vector<std::uint64_t> seen_;  // how often it was seen in the thread that has it most
-  std::vector<bool> is_open_;
+  EventWatch events_;
   std::optional<perf::Session> opened_;  // until let_go()
   perf::Session& session_;
   unwind::Unwinder unwinder_;
@@ -472,11 +356,7 @@ class Run {
   Nanoseconds adapted_ns_ = 0;  // when it was last told how often threads may be sampled
   Nanoseconds next_jitter_ns_ = 0;
   Nanoseconds next_choice_ns_ = 0;  // of clocks, and of the size of copies
-  bool may_copy_more_;
-  bool copies_more_ = false;
-  std::uint64_t lost_before_ = 0;     // records
-  std::uint64_t sampled_chains_ = 0;  // of CPU time, since it was last looked at how deep they are
-  std::uint64_t cut_chains_ = 0;      // of these: they ended where the copy did
+  CopySize copy_size_;
   Nanoseconds next_write_ns_ = 0;
   std::mt19937_64 random_{settings_.seed};
 };

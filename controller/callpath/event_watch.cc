@@ -1,0 +1,115 @@
+#include "controller/callpath/event_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "controller/base/error.h"
+#include "controller/base/procfs.h"
+#include "unwind/symbolizer.h"
+
+namespace causalctl::callpath {
+namespace {
+
+constexpr std::size_t kMostUprobeEvents = 64;
+
+std::vector<WatchedEvent> find_events(const std::vector<EventSpec>& specs, Pid target,
+                                      Recording& recording) {
+  if (specs.empty()) return {};
+  unwind::Symbolizer symbolizer(target);
+  std::vector<WatchedEvent> events = watch_events(specs, target, symbolizer);
+  const std::size_t threads = procfs::threads(target).size();
+  std::size_t uprobes = 0;
+  for (WatchedEvent& event : events) {
+    recording.events.push_back(event.metric);
+    for (const std::string& remark : event.remarks) recording.warnings.push_back(remark);
+    if (event.spec.kind != EventSpec::Kind::function) continue;
+    if (event.spec.counted && (uprobes + event.templates.size()) * threads > kMostUprobeEvents) {
+      event.templates.clear();
+      recording.warnings.push_back(
+          fmt::format("{}: by which paths the calls come is not known, as that would need {} perf "
+                      "events, of which each takes the kernel 50 ms to close",
+                      event.spec.option(), event.places.size() * threads));
+    }
+    uprobes += event.templates.size();
+  }
+  if (uprobes * threads > kMostUprobeEvents) {
+    throw Error(fmt::format("uprobes at {} places in {} threads need {} perf events, of which each "
+                            "takes the kernel 50 ms to close; at most {} are possible",
+                            uprobes, threads, uprobes * threads, kMostUprobeEvents),
+                "name a function with fewer places, or record a process with fewer threads");
+  }
+  return events;
+}
+
+// How often the event happened in the thread in which it did most often.
+std::uint64_t seen_so_far(const WatchedEvent& event, std::uint32_t tag,
+                          const perf::Session& session, const Counts& counts) {
+  return event.templates.empty() ? counts.calls(tag) : session.events_seen(tag);
+}
+
+}  // namespace
+
+EventWatch::EventWatch(const std::vector<EventSpec>& specs, double most_slowdown, Pid target,
+                       Recording& recording)
+    : events_(find_events(specs, target, recording)) {
+  const auto costly = std::count_if(events_.begin(), events_.end(),
+                                    [](const auto& event) { return event.cost_ns > 0; });
+  const double share = most_slowdown / static_cast<double>(std::max<std::ptrdiff_t>(1, costly));
+  for (const WatchedEvent& event : events_) {
+    costs_.push_back(Cost{CostBudget(event.cost_ns, share)});
+  }
+}
+
+void EventWatch::keep_cost_small(Nanoseconds time_ns, perf::Session& session, Counts& counts) {
+  // Whoever opens a uprobe meanwhile waits for some 100 ms, in which nobody reads the rings.
+  const bool is_closing = session.is_closing() || counts.is_closing();
+  for (std::uint32_t tag = 0; tag < events_.size(); ++tag) {
+    const WatchedEvent& event = events_[tag];
+    Cost& cost = costs_[tag];
+    if (event.cost_ns == 0) continue;
+    const std::uint64_t seen = cost.is_open ? seen_so_far(event, tag, session, counts) : 0;
+    const std::uint64_t fresh = seen > cost.seen ? seen - cost.seen : 0;
+    cost.seen = seen;
+    const bool goes_on = cost.budget.may_go_on(fresh, time_ns, !is_closing);
+    if (goes_on == cost.is_open) continue;
+    if (goes_on) {
+      session.open_events(event.templates);
+      counts.open(tag);
+    } else {
+      counts.close(tag);
+      session.close_events(tag);
+    }
+    cost.is_open = goes_on;
+    cost.seen = event.templates.empty() ? counts.calls(tag) : 0;
+  }
+}
+
+std::vector<double> EventWatch::cost_shares() const {
+  std::vector<double> shares;
+  for (std::size_t tag = 0; tag < events_.size(); ++tag) {
+    shares.push_back(costs_[tag].budget.hits_per_second() *
+                     static_cast<double>(events_[tag].cost_ns) / kSecond);
+  }
+  return shares;
+}
+
+void EventWatch::warn(const Counts& counts, const Recorder& recorder, Recording& recording) const {
+  for (std::uint32_t tag = 0; tag < events_.size(); ++tag) {
+    if (counts.has(tag)) continue;
+    const std::string& name = events_[tag].metric.name;
+    const CostBudget& budget = costs_[tag].budget;
+    if (!recorder.has_seen(tag)) {
+      recording.warnings.push_back(fmt::format("no event seen of --event {}", name));
+    } else if (budget.was_interrupted()) {
+      recording.warnings.push_back(fmt::format(
+          "--event {} happens {:.0f} times a second, and each costs its thread {:.0f} µs. It was "
+          "recorded in bursts, {:.1f} % of the time, whose values are shown",
+          name, budget.hits_per_second(), static_cast<double>(events_[tag].cost_ns) / kMicrosecond,
+          100 * budget.open_share()));
+    }
+  }
+}
+
+}  // namespace causalctl::callpath

@@ -1,0 +1,44 @@
+// The events of a recording from their search to its end: what is opened for them, that they cost
+// no more than they may, and what the report must say of them. Shell.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "controller/callpath/counts.h"
+#include "controller/callpath/event_cost.h"
+#include "controller/callpath/event_spec.h"
+#include "controller/callpath/recorder.h"
+#include "controller/callpath/recording.h"
+#include "controller/callpath/watched_events.h"
+#include "controller/perf/session.h"
+
+namespace causalctl::callpath {
+
+class EventWatch {
+ public:
+  // Enters the events into the recording. Each that costs something may cost its share of
+  // `most_slowdown`. Throws as watch_events() does, and Error if they need too many uprobes.
+  EventWatch(const std::vector<EventSpec>& specs, double most_slowdown, Pid target,
+             Recording& recording);
+
+  const std::vector<WatchedEvent>& events() const { return events_; }  // by tag
+  // Closes and opens uprobes so that they do not cost more than they may, `time_ns` after the
+  // start.
+  void keep_cost_small(Nanoseconds time_ns, perf::Session& session, Counts& counts);
+  std::vector<double> cost_shares() const;  // by tag: of the busiest thread's time, while open
+  void warn(const Counts& counts, const Recorder& recorder, Recording& recording) const;
+
+ private:
+  struct Cost {
+    CostBudget budget;
+    std::uint64_t seen = 0;  // how often it was seen in the thread that has it most, while open
+    bool is_open = true;
+  };
+
+  std::vector<WatchedEvent> events_;
+  std::vector<Cost> costs_;  // by tag
+};
+
+}  // namespace causalctl::callpath
