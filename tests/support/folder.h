@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -13,9 +14,9 @@ namespace causalctl::test {
 class Folder {
  public:
   Folder() { REQUIRE(::mkdtemp(path_) != nullptr); }
-  ~Folder() {
-    [[maybe_unused]] const int result = ::system(("rm -r " + std::string(path_)).c_str());
-  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
   std::string file(const std::string& name) const { return std::string(path_) + "/" + name; }
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(file(name), std::ios::binary) << text;

@@ -16,34 +16,15 @@
 #include "controller/base/error.h"
 #include "controller/causal/record/log.h"
 #include "controller/commands/output.h"
+#include "tests/support/folder.h"
 
 namespace causalctl {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "output-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const char* name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
-
-void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+using test::content;
+using test::Folder;
 
 // Tests both ways in which the user's files are written.
 void write_report(const std::string& path) { commands::write_output(path, "report", ""); }
@@ -64,28 +45,28 @@ TEST_CASE("A new output file is its owner's only", "[output]") {
   write(folder.file("new"));
   ::umask(before);
   CHECK((status_of(folder.file("new")).st_mode & 07777) == 0600);
-  CHECK_FALSE(text_of(folder.file("new")).empty());
+  CHECK_FALSE(content(folder.file("new")).empty());
 }
 
 TEST_CASE("Nothing is written through a symbolic link", "[output]") {
   const Folder folder;
   const auto write = GENERATE(write_report, write_log);
-  put(folder.file("victim"), "precious");
+  folder.write("victim", "precious");
   fs::create_symlink(folder.file("victim"), folder.file("link"));
   fs::create_symlink(folder.file("nowhere"), folder.file("dangling"));
   CHECK_THROWS_WITH(write(folder.file("link")), Catch::Contains("link"));
   CHECK_THROWS_AS(write(folder.file("dangling")), Error);
-  CHECK(text_of(folder.file("victim")) == "precious");
+  CHECK(content(folder.file("victim")) == "precious");
   CHECK_FALSE(fs::exists(folder.file("nowhere")));
 }
 
 TEST_CASE("Nothing is written to a file with a second name", "[output]") {
   const Folder folder;
   const auto write = GENERATE(write_report, write_log);
-  put(folder.file("victim"), "precious");
+  folder.write("victim", "precious");
   fs::create_hard_link(folder.file("victim"), folder.file("second"));
   CHECK_THROWS_WITH(write(folder.file("second")), Catch::Contains("hard links"));
-  CHECK(text_of(folder.file("victim")) == "precious");
+  CHECK(content(folder.file("victim")) == "precious");
 }
 
 TEST_CASE("Nothing is written to a file that somebody else has put there", "[output]") {
@@ -97,15 +78,15 @@ TEST_CASE("Nothing is written to a file that somebody else has put there", "[out
   const Folder folder;
   const auto write = GENERATE(write_report, write_log);
   const std::string planted = R"({"type":"end","run":"planted"})";
-  put(folder.file("planted"), planted);
+  folder.write("planted", planted);
   REQUIRE(::chown(folder.file("planted").c_str(), kSomebody, kSomebody) == 0);
   CHECK_THROWS_WITH(write(folder.file("planted")), Catch::Contains("belongs to uid 65534"));
-  CHECK(text_of(folder.file("planted")) == planted);
+  CHECK(content(folder.file("planted")) == planted);
 
   // In a directory of that user the file is meant.
   REQUIRE(::chown(fs::path(folder.file("x")).parent_path().c_str(), kSomebody, kSomebody) == 0);
   CHECK_NOTHROW(write_log(folder.file("planted")));
-  put(folder.file("theirs"), "a report");
+  folder.write("theirs", "a report");
   REQUIRE(::chown(folder.file("theirs").c_str(), kSomebody, kSomebody) == 0);
   CHECK_NOTHROW(write_report(folder.file("theirs")));
 }
@@ -113,16 +94,16 @@ TEST_CASE("Nothing is written to a file that somebody else has put there", "[out
 TEST_CASE("An output file that is there is replaced by a report, and added to by a log",
           "[output]") {
   const Folder folder;
-  put(folder.file("old"), "longer than the report\n");
+  folder.write("old", "longer than the report\n");
   ::chmod(folder.file("old").c_str(), 0640);
   write_report(folder.file("old"));
-  CHECK(text_of(folder.file("old")) == "report");
+  CHECK(content(folder.file("old")) == "report");
   CHECK((status_of(folder.file("old")).st_mode & 07777) == 0640);  // the mode that its owner chose
   const std::string line = R"({"type":"run","version":1,"run":"r"})"
                            "\n";
-  put(folder.file("log"), line);
+  folder.write("log", line);
   write_log(folder.file("log"));
-  CHECK_THAT(text_of(folder.file("log")), Catch::StartsWith(line + "{\"type\":\"end\""));
+  CHECK_THAT(content(folder.file("log")), Catch::StartsWith(line + "{\"type\":\"end\""));
 }
 
 TEST_CASE("What is no log gets none appended", "[output]") {
@@ -131,18 +112,18 @@ TEST_CASE("What is no log gets none appended", "[output]") {
                            "\x7f"
                            "ELF",
                            "{\"version\": 1}", " "}) {
-    put(folder.file("file"), text);
+    folder.write("file", text);
     const auto refused = [](const UsageError& error) { return error.code() == ExitCode::usage; };
     CHECK_THROWS_MATCHES(causal::check_log(folder.file("file")), UsageError,
                          Catch::Predicate<UsageError>(refused));
     CHECK_THROWS_WITH(write_log(folder.file("file")),
                       Catch::Contains("/file is not an experiment log"));
-    CHECK(text_of(folder.file("file")) == text);
+    CHECK(content(folder.file("file")) == text);
   }
   // The file has the part of a first line that fitted on a full disk, or what a killed run wrote.
   for (const char* text :
        {"", "\n", "{\"ty", "{\"type\":\"ex", "\n{\"type\":\"samples\",", "{\"type\":\"end\"}\n"}) {
-    put(folder.file("file"), text);
+    folder.write("file", text);
     CHECK_NOTHROW(causal::check_log(folder.file("file")));
     CHECK_NOTHROW(write_log(folder.file("file")));
   }
@@ -198,12 +179,12 @@ TEST_CASE("Devices can be written to, pipes cannot", "[output]") {
 
 TEST_CASE("An old file stays until the new one is complete", "[output]") {
   const Folder folder;
-  put(folder.file("old"), "an old report");
+  folder.write("old", "an old report");
   {
     const Replacement replacement(folder.file("old"), "");
-    CHECK(text_of(folder.file("old")) == "an old report");
+    CHECK(content(folder.file("old")) == "an old report");
   }
-  CHECK(text_of(folder.file("old")) == "an old report");
+  CHECK(content(folder.file("old")) == "an old report");
   const auto before = std::signal(SIGXFSZ, SIG_IGN);
   rlimit limit{};
   REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
@@ -218,7 +199,7 @@ TEST_CASE("An old file stays until the new one is complete", "[output]") {
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
   std::signal(SIGXFSZ, before);
   CHECK_THAT(failure, Catch::Contains("old): File too large"));
-  CHECK(text_of(folder.file("old")) == "an old report");
+  CHECK(content(folder.file("old")) == "an old report");
   const auto entries = fs::directory_iterator(fs::path(folder.file("old")).parent_path());
   CHECK(std::distance(begin(entries), end(entries)) == 1);
 }

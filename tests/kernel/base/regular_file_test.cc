@@ -19,6 +19,7 @@
 #include <string>
 
 #include "controller/base/error.h"
+#include "tests/support/folder.h"
 
 namespace causalctl {
 namespace {
@@ -26,19 +27,16 @@ namespace {
 namespace fs = std::filesystem;
 using Catch::Contains;
 
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "regular-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-    std::ofstream(file("regular")) << "text";
+// A folder with a file of each kind.
+struct Kinds : test::Folder {
+  Kinds() {
+    write("regular", "text");
     fs::create_symlink("regular", file("link"));
     REQUIRE(::mkfifo(file("fifo").c_str(), 0600) == 0);
     fs::create_symlink("fifo", file("link_to_fifo"));
     fs::create_directory(file("folder"));
-    std::ofstream(file("empty"));
-    std::ofstream(file("sparse"));
+    write("empty", "");
+    write("sparse", "");
     fs::resize_file(file("sparse"), 1ULL << 40U);
     const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
     sockaddr_un address{};
@@ -47,13 +45,6 @@ class Folder {
     REQUIRE(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
     ::close(socket);
   }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const char* name) const { return path_ / name; }
-
- private:
-  fs::path path_;
 };
 
 int error_of(const std::string& path) {
@@ -72,7 +63,7 @@ int error_of_library(const std::string& path, int flags = O_RDONLY) {
 }  // namespace
 
 TEST_CASE("only regular files are opened", "[regular_file]") {
-  const Folder folder;
+  const Kinds folder;
   for (const auto& error :
        {error_of, +[](const std::string& path) { return error_of_library(path); }}) {
     CHECK(error(folder.file("regular")) == 0);
@@ -94,7 +85,7 @@ TEST_CASE("only regular files are opened", "[regular_file]") {
 }
 
 TEST_CASE("what else a library opens is opened", "[regular_file]") {
-  const Folder folder;
+  const Kinds folder;
   CHECK(error_of_library(folder.file("folder")) == 0);
   CHECK(error_of_library("/dev/null") == 0);
   CHECK(error_of_library("/dev/urandom") == 0);
@@ -105,7 +96,7 @@ TEST_CASE("what else a library opens is opened", "[regular_file]") {
 }
 
 TEST_CASE("a FIFO is not opened, not even for a moment", "[regular_file]") {
-  const Folder folder;
+  const Kinds folder;
   const Fd reader(::open(folder.file("fifo").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   Fd writer(::open(folder.file("fifo").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
   REQUIRE((reader && writer));
@@ -116,7 +107,7 @@ TEST_CASE("a FIFO is not opened, not even for a moment", "[regular_file]") {
 }
 
 TEST_CASE("what the user names may be a pipe", "[regular_file]") {
-  const Folder folder;
+  const Kinds folder;
   CHECK(read_input(folder.file("regular"), 4, "") == "text");
   CHECK(read_input(folder.file("empty"), 4, "").empty());
   CHECK_THROWS_WITH(read_input(folder.file("regular"), 3, ""), Contains("too large"));
@@ -130,7 +121,7 @@ TEST_CASE("what the user names may be a pipe", "[regular_file]") {
 }
 
 TEST_CASE("a mapped file that is cut reads as zeros", "[regular_file]") {
-  const Folder folder;
+  const Kinds folder;
   struct sigaction before {};
   REQUIRE(::sigaction(SIGBUS, nullptr, &before) == 0);
   survive_cut_files();
