@@ -108,21 +108,22 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   };
   session::StatusLine status(console.quiet);
   attachment.begin_work();
-  const causal::EngineParts parts{.clock = clock,
-                                  .session = attachment.events(),
-                                  .pauser = *pauses.pauser,
-                                  .attribution = attribution,
-                                  .counters = counters,
-                                  .sampled_points = progress::sampled_points(attachment.points()),
-                                  .shot_cost_ns = pauses.pause_cost_ns,
-                                  .cores = static_cast<int>(cores.size()),
-                                  .idle_ns = idle_ns,
-                                  .breakpoints = attachment.armory().breakpoints,
-                                  .visit_costs_ns = attachment.armory().visit_costs_ns,
-                                  .read_target = read_target,
-                                  .point_codes = std::move(point_codes),
-                                  .target_state = [target] { return session::state_of(target); },
-                                  .cpu_limits = [&attachment] { return attachment.cpu_limits(); }};
+  const causal::EngineParts parts{
+      .clock = clock,
+      .session = attachment.events(),
+      .pauser = *pauses.pauser,
+      .attribution = attribution,
+      .counters = counters,
+      .sampled_points = progress::sampled_points(attachment.points()),
+      .shot_cost_ns = pauses.pause_cost_ns,
+      .cores = static_cast<int>(cores.size()),
+      .idle_ns = idle_ns,
+      .armory = attachment.armory(),
+      .read_target = read_target,
+      .point_codes = std::move(point_codes),
+      .target_state = [target] { return session::state_of(target); },
+      .cpu_limits = [&attachment] { return attachment.cpu_limits(); },
+      .other_way = [&attachment](std::uint32_t tag) { return attachment.other_way(tag); }};
   try {
     work.experiments(parts, hooks_of(attachment, status), run);
   } catch (...) {

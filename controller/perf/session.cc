@@ -19,7 +19,6 @@ constexpr Nanoseconds kGuard = 20 * kMicrosecond;
 constexpr Nanoseconds kScanInterval = 100 * kMillisecond;
 constexpr Nanoseconds kScanAgain = 5 * kMillisecond;  // when something unexplained was seen
 constexpr int kMostScansAtStart = 20;
-constexpr std::size_t kMostUprobeEvents = 64;
 // A thread that hits a uprobe and is not known within two scans has ended before it was seen.
 constexpr Nanoseconds kLongestUnknown = 3 * kScanInterval;
 
@@ -62,42 +61,6 @@ void Session::start() {
   // Until now nothing told of births and deaths.
   lost_since_scan_ = true;
   scan_until_stable();
-}
-
-void Session::add(std::vector<VisitTemplate> visits) {
-  struct Opened {
-    ThreadEvents* events;
-    EventFd event;
-    std::uint32_t tag;
-  };
-  std::vector<Opened> opened;
-  for (VisitTemplate& visit : visits) {
-    visit.attr = visit_attr(visit.attr);
-    for (auto& [tid, events] : threads_) {
-      auto event = events.open_visit(visit);
-      if (event) opened.push_back({&events, std::move(*event), visit.tag});
-    }
-  }
-  for (auto& [events, event, tag] : opened) {
-    events->commit_visit(std::move(event), tag, plan_.running);
-  }
-  for (VisitTemplate& visit : visits) plan_.visits.push_back(std::move(visit));
-}
-
-void Session::add_uprobes(const std::vector<UprobePlace>& places, const std::string& what) {
-  std::string reason;
-  if (uprobes_.add(places, reason)) return;
-  if (places.size() * threads_.size() > kMostUprobeEvents) {
-    throw Error(fmt::format("{} in {} threads would need {} perf events, of which each takes the "
-                            "kernel 50 ms to close: {}",
-                            what, threads_.size(), places.size() * threads_.size(), reason),
-                "run as root or with CAP_BPF, or name a point with fewer places");
-  }
-  std::vector<VisitTemplate> visits;
-  for (const UprobePlace& place : places) {
-    visits.push_back({uprobe_attr(place), place.tag, what});
-  }
-  add(std::move(visits));
 }
 
 void Session::enable_sampling(bool on) {

@@ -53,6 +53,10 @@ class Session final : public EventSource {
   // an event for each thread and place. When it throws, none of them is armed. `what` is for
   // messages. REQUIRES: each tag below Uprobes::kMostTags.
   void add_uprobes(const std::vector<UprobePlace>& places, const std::string& what);
+  // Lets the events of add() with this tag rest in the present threads, or go on. What they would
+  // have counted meanwhile is not in count().
+  void enable_visits(std::uint32_t tag, bool on);
+  void close_visits(std::uint32_t tag);  // closes these events; their count stays
 
   void start() override;
   void enable_sampling(bool on) override;

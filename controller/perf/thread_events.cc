@@ -153,6 +153,22 @@ void ThreadEvents::commit_visit(EventFd event, std::uint32_t tag, bool enable) {
   if (enable) visits_.back().second.enable();
 }
 
+void ThreadEvents::enable_visits(std::uint32_t tag, bool on) {
+  for (const auto& [each, event] : visits_) {
+    if (each == tag) on ? event.enable() : event.disable();
+  }
+}
+
+std::vector<EventFd> ThreadEvents::take_visits(std::uint32_t tag) {
+  std::vector<EventFd> taken;
+  for (auto& [each, event] : visits_) {
+    if (each == tag) taken.push_back(std::move(event));
+  }
+  std::erase_if(visits_, [](const auto& visit) { return !visit.second; });
+  update_layouts();
+  return taken;
+}
+
 void ThreadEvents::update_layouts() {
   layouts_.clear();
   const auto add = [&](const EventFd& event) {

@@ -84,6 +84,9 @@ class ThreadEvents {
   // nullopt: the thread is gone. Not armed until commit.
   [[nodiscard]] std::optional<EventFd> open_visit(const VisitTemplate& visit) const;
   void commit_visit(EventFd event, std::uint32_t tag, bool enable);
+  void enable_visits(std::uint32_t tag, bool on);
+  // REQUIRES: the rings have been read since they were disabled.
+  std::vector<EventFd> take_visits(std::uint32_t tag);
 
   void start(const ThreadPlan& plan);
   void enable_sampling(bool on);

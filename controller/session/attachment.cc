@@ -72,9 +72,9 @@ void note_ways_of_counting(const std::vector<progress::Armed>& all, config::Coun
                   breakpoint.finding));
 }
 
-Armory arm_points(config::CountBy count_by, const progress::CountedPoints& points, Pid target,
-                  perf::Session& session, Recording& recording) {
-  Armory armory;
+progress::Armory arm_points(config::CountBy count_by, const progress::CountedPoints& points,
+                            Pid target, perf::Session& session, Recording& recording) {
+  progress::Armory armory;
   const auto all = progress::arm(points.resolved, target, count_by, session);
   for (std::size_t tag = 0; tag < all.size(); ++tag) {
     const progress::Point& point = points.resolved[tag];
@@ -88,10 +88,13 @@ Armory arm_points(config::CountBy count_by, const progress::CountedPoints& point
     armory.visit_costs_ns.push_back(armed.visit_cost_ns);
     recording.counting.push_back(
         {points.counted[tag].name, text, armed.visit_cost_ns, armed.by, armed.can_be_uprobe});
-    const bool by_breakpoint = armed.by == progress::CountedBy::breakpoint;
-    if (!by_breakpoint && armed.by != progress::CountedBy::uprobe) continue;
-    auto& places = by_breakpoint ? armory.breakpoints : armory.uprobes;
-    for (const unwind::Place& place : point.places) places.push_back(place.address);
+    for (const unwind::Place& place : point.places) {
+      if (armed.by == progress::CountedBy::breakpoint) {
+        armory.breakpoints.push_back({place.address, static_cast<std::uint32_t>(tag)});
+      } else if (armed.by == progress::CountedBy::uprobe) {
+        armory.uprobes.push_back(place.address);
+      }
+    }
   }
   note_ways_of_counting(all, count_by, recording);
   return armory;
@@ -119,14 +122,19 @@ void warn_of_filter(const std::vector<Trial>& tried, Recording& recording) {
 
 // Closes the session in a thread of its own, because the kernel needs some time to take its uprobes
 // out of the target's text.
-std::jthread close_beside(std::unique_ptr<perf::Session>& session, const Precedence& precedence) {
+std::jthread close_beside(std::unique_ptr<perf::Session>& session,
+                          std::optional<perf::EventCloser>& closer, const Precedence& precedence) {
+  const auto close = [&] {
+    session.reset();
+    closer.reset();
+  };
   try {
-    return std::jthread([&] {
+    return std::jthread([&, close] {
       const auto boost = precedence.boost();
-      session.reset();
+      close();
     });
   } catch (const std::system_error&) {
-    session.reset();
+    close();
     return {};
   }
 }
@@ -162,9 +170,44 @@ void Attachment::attach(perf::SessionOptions options) {
   options.tried = tried_;
   session_ = std::make_unique<perf::Session>(target_, options);
   armory_ = arm_points(count_by_, points_, target_, *session_, recording_);
-  if (progress::is_in_loaded_later(armory_.breakpoints, target_)) {
-    unloads_ = progress::Unloads(target_, armory_.breakpoints);
+  watch_for_unloads();
+}
+
+void Attachment::watch_for_unloads() {
+  std::vector<Address> breakpoints;
+  for (const auto& [address, tag] : armory_.breakpoints) breakpoints.push_back(address);
+  unloads_ = progress::is_in_loaded_later(breakpoints, target_)
+                 ? progress::Unloads(target_, breakpoints)
+                 : progress::Unloads();
+}
+
+std::unique_ptr<progress::OtherWay> Attachment::other_way(std::uint32_t tag) {
+  const bool possible = tag < recording_.counting.size() &&
+                        recording_.counting[tag].can_be_uprobe &&
+                        recording_.counting[tag].way == progress::CountedBy::breakpoint &&
+                        count_by_ == config::CountBy::automatic;
+  if (!possible) return nullptr;
+  for (const unwind::Place& place : points_.resolved[tag].places) {
+    armory_.uprobes.push_back(place.address);
   }
+  try {
+    return std::make_unique<progress::UprobesBeside>(
+        points_.resolved[tag], target_, tag, *session_, *closer_,
+        [this, tag](const progress::Armed& armed) { recounted(tag, armed); });
+  } catch (const Error& error) {
+    log::verbose("{}: uprobes cannot count it: {}", points_.counted[tag].name, error.what());
+    return nullptr;
+  }
+}
+
+void Attachment::recounted(std::uint32_t tag, const progress::Armed& armed) {
+  Counting& counting = recording_.counting[tag];
+  counting.by = progress::text_of(armed);
+  counting.visit_cost_ns = armory_.visit_costs_ns[tag] = armed.visit_cost_ns;
+  counting.way = armed.by;
+  std::erase_if(armory_.breakpoints, [tag](const auto& each) { return each.tag == tag; });
+  watch_for_unloads();
+  record({perf::uprobe_trial()}, recording_);
 }
 
 const pause::PauserChoice& Attachment::open_pauses(const pause::PauserOptions& options) {
@@ -256,7 +299,7 @@ std::vector<std::string> Attachment::restore() {
   }
   pauses_.pauser.reset();  // closes the pause events, so that no shot can fire from here on
   perf::close_kept();
-  std::jthread closing = close_beside(session_, precedence_);
+  std::jthread closing = close_beside(session_, closer_, precedence_);
   auto left = guardian_.restore();
   if (closing.joinable()) closing.join();
   recording_.left_in_target = !left.empty();

@@ -32,8 +32,11 @@
 #include "controller/base/trial.h"
 #include "controller/base/types.h"
 #include "controller/pause/pauser.h"
+#include "controller/perf/event_closer.h"
 #include "controller/perf/session.h"
+#include "controller/progress/armory.h"
 #include "controller/progress/loaded_later.h"
+#include "controller/progress/other_way.h"
 #include "controller/progress/progress.h"
 #include "controller/session/children.h"
 #include "controller/session/precedence.h"
@@ -51,13 +54,6 @@ inline constexpr const char* kGuardianKilled =
 inline constexpr const char* kGuardianKilledAtEnd =
     "something killed the guardian process while it undid what it had done to the target; another "
     "one was to go on";
-
-// How the progress points of a run are counted.
-struct Armory {
-  std::vector<Address> breakpoints;         // addresses that have one
-  std::vector<Address> uprobes;             // addresses that have one
-  std::vector<Nanoseconds> visit_costs_ns;  // by tag
-};
 
 class Attachment {
  public:
@@ -91,7 +87,10 @@ class Attachment {
   // Returns the symbolizer, for the thread that symbolizes from now on.
   std::unique_ptr<unwind::Symbolizer> take_symbolizer() { return std::move(symbolizer_); }
   const progress::CountedPoints& points() const { return points_; }
-  const Armory& armory() const { return armory_; }
+  const progress::Armory& armory() const { return armory_; }
+  // Counts the point of this tag by uprobes beside its breakpoints; null if it has none, or uprobes
+  // cannot count it. REQUIRES: it does not outlive this object.
+  std::unique_ptr<progress::OtherWay> other_way(std::uint32_t tag);
   perf::Session& events() { return *session_; }
   // Returns how often the user asked for the end; at least 1 if the guardian was killed, if a file
   // in which breakpoints stand was unloaded, or if threads of the target may keep causalctl from
@@ -104,6 +103,8 @@ class Attachment {
  private:
   void look_for_unloads();
   void look_for_priorities();
+  void watch_for_unloads();
+  void recounted(std::uint32_t tag, const progress::Armed& armed);
   std::vector<std::string> restore();
   std::vector<std::string> changes_in(const tracee::Digest& after) const;
   void compare_digests(const std::vector<std::string>& left);
@@ -124,9 +125,10 @@ class Attachment {
   // The members stand in this order so that they are destroyed in the opposite one.
   std::optional<Interrupts> interrupts_;
   std::unique_ptr<perf::Session> session_;
-  Armory armory_;
-  std::optional<Children> children_;  // since the work began
-  progress::Unloads unloads_;         // of files in which breakpoints stand
+  progress::Armory armory_;
+  std::optional<perf::EventCloser> closer_{std::in_place};  // of uprobes beside breakpoints
+  std::optional<Children> children_;                        // since the work began
+  progress::Unloads unloads_;                               // of files in which breakpoints stand
   Nanoseconds next_look_ns_ = 0;
   std::string unloaded_;  // the path of one that was
   bool outranked_ = false;

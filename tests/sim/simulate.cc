@@ -77,6 +77,7 @@ Prediction predict(const Question& question, const Controller& controller) {
   const auto read = [&machine](Address address, std::span<std::byte> bytes) {
     return read_code(machine, address, bytes);
   };
+  const progress::Armory armory{{}, {}, {controller.visit_cost_ns}};
   const causal::EngineParts parts{.clock = clock,
                                   .session = source,
                                   .pauser = pauser,
@@ -86,8 +87,7 @@ Prediction predict(const Question& question, const Controller& controller) {
                                   .shot_cost_ns = controller.credited_cost_ns,
                                   .cores = static_cast<int>(question.machine.cores),
                                   .idle_ns = [&machine] { return machine.idle_ns(); },
-                                  .breakpoints = {},
-                                  .visit_costs_ns = {controller.visit_cost_ns},
+                                  .armory = armory,
                                   .read_target = read,
                                   .cpu_limits = [&machine] { return machine.poll_quota(); }};
 

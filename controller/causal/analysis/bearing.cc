@@ -102,7 +102,9 @@ Bearing bearing_of(const std::vector<const Run*>& runs, const Report& report, co
     counting.share = share;
     bearing.bounds.push_back(counting);
     counting.kind = Kind::counting_slows;
-    if (share >= kSlows) bearing.failed.push_back(counting);
+    const double low = cost.slowdown_low.value_or(0);
+    const bool together = low < kSlows && share + std::max(low, 0.0) >= kSlows;
+    if (share >= kSlows || together) bearing.failed.push_back(counting);
   }
   if (const double share = unpaid_share(report); share > 0) {
     bearing.bounds.push_back({Kind::unpaid_delay, "", share});

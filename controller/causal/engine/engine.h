@@ -108,7 +108,11 @@ class Engine {
   bool executed_other_program() const { return executed_; }
   // Returns when a thread ended last; 0 if none did.
   Nanoseconds last_exit_ns() const { return last_exit_ns_; }
-  std::uint64_t samples_near_breakpoint() const { return near_breakpoint_; }
+  // Returns how many samples were in the same cache line as a breakpoint of the point.
+  std::uint64_t samples_near_breakpoint(std::uint32_t tag) const {
+    const auto found = near_breakpoint_.find(tag);
+    return found == near_breakpoint_.end() ? 0 : found->second;
+  }
 
  private:
   void start();
@@ -123,7 +127,7 @@ class Engine {
   void apply(const perf::NameEvent&) {}
   void switched_in(const perf::SwitchEvent& event);
   void switched_out(const perf::SwitchEvent& event);
-  bool near_breakpoint(const perf::SampleEvent& event) const;
+  void note_near_breakpoint(const perf::SampleEvent& event);
   bool spinning(const perf::SampleEvent& event);
   void visit_sampled_points(const Unit& unit, const perf::SampleEvent& event);
   void visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns);
@@ -176,7 +180,7 @@ class Engine {
   Nanoseconds pause_cost_ns_ = 0;
   std::vector<pause::Paid> paid_;  // pauses that ended since the last step
   std::unordered_map<Tid, Nanoseconds> waited_in_pause_ns_;
-  std::uint64_t near_breakpoint_ = 0;
+  std::unordered_map<std::uint32_t, std::uint64_t> near_breakpoint_;  // samples, by tag
   bool executed_ = false;  // the target runs another program, without the stub
   Nanoseconds last_exit_ns_ = 0;
 };

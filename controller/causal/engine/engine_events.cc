@@ -16,7 +16,7 @@ void Engine::apply(const perf::SampleEvent& event) {
   }
   cores_.worked(event.period_ns);
   parts_.pauser.sampled(tid, event.stack_pointer);
-  if (near_breakpoint(event)) ++near_breakpoint_;
+  note_near_breakpoint(event);
   if (!event.in_kernel && !event.callers.empty()) spinning_.sampled(event.callers.front());
   const Attribution::Charge charge = parts_.attribution.charge(event);
   const bool known = charge.outcome == Attribution::Outcome::unit;
@@ -52,11 +52,11 @@ bool Engine::spinning(const perf::SampleEvent& event) {
          spinning_.near(event.callers.front(), parts_.read_target);
 }
 
-bool Engine::near_breakpoint(const perf::SampleEvent& event) const {
-  if (event.callers.empty() || event.in_kernel) return false;
-  return std::any_of(parts_.breakpoints.begin(), parts_.breakpoints.end(), [&](Address breakpoint) {
-    return breakpoint / kCacheLine == event.callers.front() / kCacheLine;
-  });
+void Engine::note_near_breakpoint(const perf::SampleEvent& event) {
+  if (event.callers.empty() || event.in_kernel) return;
+  for (const auto& [address, tag] : parts_.armory.breakpoints) {
+    if (address / kCacheLine == event.callers.front() / kCacheLine) ++near_breakpoint_[tag];
+  }
 }
 
 void Engine::earn(Tid thread, Nanoseconds amount_ns, Nanoseconds now_ns) {
@@ -149,7 +149,7 @@ void Engine::apply(const perf::VisitEvent& event) {
   // The trap of a visit is not the program's time, in baselines and treatments alike. A prompt
   // uniform pause is compared with real time, in which the trap counts, so there it must not be
   // taken for standing still.
-  if (!is_prompt()) ledger_.earn(event.thread.tid, parts_.visit_cost_ns(event.tag));
+  if (!is_prompt()) ledger_.earn(event.thread.tid, parts_.armory.visit_cost_ns(event.tag));
 }
 
 void Engine::visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns) {

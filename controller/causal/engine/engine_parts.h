@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,7 +17,12 @@
 #include "controller/causal/record/evidence.h"
 #include "controller/pause/pauser.h"
 #include "controller/perf/event_source.h"
+#include "controller/progress/armory.h"
 #include "controller/progress/counters.h"
+
+namespace causalctl::progress {
+class OtherWay;
+}
 
 namespace causalctl::causal {
 
@@ -32,16 +38,14 @@ struct EngineParts {
   Nanoseconds shot_cost_ns = 0;
   int cores = 1;                                        // on which the target may run
   std::function<std::optional<Nanoseconds>()> idle_ns;  // theirs, since some moment; may be empty
-  std::vector<Address> breakpoints;                     // armed by debug register
-  std::vector<Nanoseconds> visit_costs_ns;  // of one visit, by tag: what is not there is not known
+  const progress::Armory& armory;
   Spinning::Read read_target;
   std::vector<PointCode> point_codes{};         // by tag
   std::function<TargetState()> target_state{};  // now; may be empty
   std::function<CpuLimits()> cpu_limits{};      // of the target, now; may be empty
-
-  Nanoseconds visit_cost_ns(std::uint32_t tag) const {
-    return tag < visit_costs_ns.size() ? visit_costs_ns[tag] : 0;
-  }
+  // Counts the point of this tag in another way beside its breakpoints; null if there is none. May
+  // be empty.
+  std::function<std::unique_ptr<progress::OtherWay>(std::uint32_t)> other_way{};
 };
 
 }  // namespace causalctl::causal

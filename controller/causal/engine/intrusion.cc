@@ -11,6 +11,11 @@ constexpr std::uint64_t kEnoughSamples = 50;
 
 }  // namespace
 
+bool is_hot_line(std::uint64_t samples_near, std::uint64_t samples) {
+  return samples >= kEnoughSamples &&
+         static_cast<double>(samples_near) > kHotLine * static_cast<double>(samples);
+}
+
 std::vector<std::string> warnings_of(const Intrusion& intrusion) {
   std::vector<std::string> warnings;
   if (intrusion.target_cpu_ns > 0) {
@@ -29,8 +34,7 @@ std::vector<std::string> warnings_of(const Intrusion& intrusion) {
     }
   }
   const double near = static_cast<double>(intrusion.samples_near_breakpoint);
-  if (intrusion.samples >= kEnoughSamples &&
-      near > kHotLine * static_cast<double>(intrusion.samples)) {
+  if (is_hot_line(intrusion.samples_near_breakpoint, intrusion.samples)) {
     warnings.push_back(
         fmt::format("{:.0f} % of the samples lie in the same 64 bytes as the breakpoint of a "
                     "progress point. Some processors run such code several times slower while the "

@@ -19,6 +19,9 @@ namespace causalctl::causal {
 inline constexpr Address kCacheLine = 64;
 inline constexpr double kSpinning = 0.02;  // with this share of samples the target is spinning
 
+// Returns whether so many of the samples lie in a breakpoint's cache line that its code is hot.
+bool is_hot_line(std::uint64_t samples_near, std::uint64_t samples);
+
 struct Intrusion {
   std::string point;  // the point whose counting takes most of the time
   std::uint64_t visits = 0;

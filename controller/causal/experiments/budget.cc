@@ -49,6 +49,12 @@ double lost_rate(std::span<const Experiment> window, std::size_t point) {
   return std::max(lost, 0.0) * static_cast<double>(sped_up.size()) / all;
 }
 
+std::string parts_of(const WatchingCost& cost) {
+  if (!cost.sampling) return fmt::format("counting visits takes {:.1f} %", 100 * cost.counting);
+  return fmt::format("sampling takes {:.1f} %, counting visits {:.1f} %",
+                     100 * std::max(*cost.sampling, 0.0), 100 * cost.counting);
+}
+
 }  // namespace
 
 Slowdown slowdown_of(std::span<const Experiment> experiments, double sampling_cost) {
@@ -70,6 +76,21 @@ Slowdown slowdown_of(std::span<const Experiment> experiments, double sampling_co
   }
   slowdown.share += std::max(sampling_cost, 0.0);
   return slowdown;
+}
+
+std::string told_loss(const WatchingCost& cost) {
+  return fmt::format(
+      "watching slows the target by {:.0f} % while nothing is paused: {}. Effects are those of the "
+      "slowed program; a longer --period, or a point that is passed less often, costs less",
+      100 * cost.share(), parts_of(cost));
+}
+
+std::string over_budget(const WatchingCost& cost, double max_slowdown_percent) {
+  return fmt::format(
+      "ended early: the target ran {:.1f} % slower while nothing was paused ({}), --max-slowdown "
+      "is "
+      "{:.1f} %",
+      100 * cost.share(), parts_of(cost), max_slowdown_percent);
 }
 
 std::string over_budget(const Slowdown& slowdown, double max_slowdown_percent) {

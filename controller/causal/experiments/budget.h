@@ -13,7 +13,9 @@
 // The larger one counts, and the measured cost of sampling is added.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -36,6 +38,20 @@ struct Slowdown {
 // Returns the slowdown over the latest of `experiments`; its own `experiments` is 0 if there are
 // too few to tell. `sampling_cost` is that of Overhead::slowdown, 0 if not known.
 Slowdown slowdown_of(std::span<const Experiment> experiments, double sampling_cost);
+
+// What the target loses of its speed while nothing is paused, as shares.
+struct WatchingCost {
+  std::optional<double> sampling;  // nullopt: not measured yet, or not known
+  double sampling_low = 0;         // the lower end of its 95 % interval
+  double counting = 0;             // what breakpoints and uprobes take
+
+  // Nothing becomes faster by being sampled: a cost below 0 is noise.
+  double share() const { return std::max(sampling.value_or(0), 0.0) + counting; }
+  // Noise is no reason to end a run.
+  double low() const { return std::max(sampling_low, 0.0) + counting; }
+};
+std::string told_loss(const WatchingCost& cost);  // a warning
+std::string over_budget(const WatchingCost& cost, double max_slowdown_percent);
 
 // Returns the warning that a run ended because of its slowdown.
 std::string over_budget(const Slowdown& slowdown, double max_slowdown_percent);

@@ -7,11 +7,13 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/causal/analysis/bearing.h"
 #include "controller/causal/analysis/outlook.h"
 #include "controller/causal/analysis/until_certain.h"
 #include "controller/causal/engine/intrusion.h"
 #include "controller/causal/engine/sampling_limit.h"
 #include "controller/causal/experiments/budget.h"
+#include "controller/causal/experiments/count_choice.h"
 #include "controller/causal/experiments/death.h"
 #include "controller/causal/experiments/early_findings.h"
 #include "controller/causal/experiments/experiment_run.h"
@@ -23,6 +25,7 @@ namespace causalctl::causal {
 namespace {
 
 constexpr Nanoseconds kSurvey = kSecond;
+constexpr Nanoseconds kCountingChoice = 700 * kMillisecond;
 constexpr Nanoseconds kFixedUnitPatience = 10 * kSecond;
 constexpr Nanoseconds kLongestExperiment = 30 * kSecond;
 constexpr double kCallersMayDiffer = 0.01;  // share of samples up to which frame pointers will do
@@ -84,7 +87,10 @@ class ExperimentLoop {
   void note_mean_period();
   void count_baseline(const Experiment& done, const std::vector<std::uint64_t>& counts);
   std::vector<UnitSamples> samples() const;
+  void choose_counting();
   void warn_of_intrusion();
+  WatchingCost watching_cost() const;
+  void keep_watching_cheap();
   void finish();
   void show(const char* phase, const Experiment* now = nullptr);
   void show_time();
@@ -110,6 +116,11 @@ class ExperimentLoop {
   bool stacks_decided_ = false;
   InterimAnalyses analyses_;
   bool outlook_told_ = false;
+  // When points were last counted in another way than before: the target's CPU time, and the visits
+  // by tag.
+  Nanoseconds cpu_counted_ns_ = 0;
+  std::vector<std::uint64_t> visits_counted_;
+  KeptBreakpoints kept_;
   Status status_;
   std::vector<std::uint64_t> baseline_counts_;  // samples in baselines, by unit
 };
@@ -284,27 +295,76 @@ std::vector<UnitSamples> ExperimentLoop::samples() const {
   return all;
 }
 
+// Called after the survey, and before anything else is measured.
+void ExperimentLoop::choose_counting() {
+  visits_counted_.resize(parts_.counters.points().size());
+  const auto breakpoints = parts_.armory.breakpoints.size();
+  const std::function<bool()> over = [this] { return tick(); };
+  kept_ = causal::choose_counting({engine_, parts_, over}, kCountingChoice, run_);
+  if (parts_.armory.breakpoints.size() == breakpoints) return;
+  cpu_counted_ns_ = engine_.cpu_time_ns();
+  for (std::uint32_t tag = 0; tag < visits_counted_.size(); ++tag) {
+    visits_counted_[tag] = parts_.counters.total_visits(tag);
+  }
+}
+
 // Warns right after the survey, so that the user need not wait for a profile of a slowed program.
 void ExperimentLoop::warn_of_intrusion() {
   Intrusion intrusion;
   intrusion.spinning_share = engine_.check_for_spinning();
   for (std::uint32_t tag = 0; tag < parts_.counters.points().size(); ++tag) {
+    // Of the others it is known what they cost.
+    if (has_breakpoints(parts_.armory, tag) && !kept_.contains(tag)) {
+      intrusion.samples_near_breakpoint += engine_.samples_near_breakpoint(tag);
+    }
+    const Nanoseconds cost_ns = parts_.armory.visit_cost_ns(tag);
     const Nanoseconds taken_ns =
-        static_cast<Nanoseconds>(parts_.counters.total_visits(tag)) * parts_.visit_cost_ns(tag);
+        static_cast<Nanoseconds>(parts_.counters.total_visits(tag)) * cost_ns;
     if (taken_ns <= static_cast<Nanoseconds>(intrusion.visits) * intrusion.visit_cost_ns) continue;
     intrusion.visits = parts_.counters.total_visits(tag);
     intrusion.point = parts_.counters.points()[tag].name;
-    intrusion.visit_cost_ns = parts_.visit_cost_ns(tag);
+    intrusion.visit_cost_ns = cost_ns;
     const bool known = tag < run_.counting.size();
     intrusion.uprobe_instead = known && run_.counting[tag].way == progress::CountedBy::breakpoint &&
                                run_.counting[tag].can_be_uprobe;
   }
   intrusion.target_cpu_ns = engine_.cpu_time_ns();
   intrusion.samples = parts_.attribution.total();
-  intrusion.samples_near_breakpoint = engine_.samples_near_breakpoint();
   for (std::string& warning : warnings_of(intrusion)) {
     log::note("warning: {}", warning);
     run_.warnings.push_back(std::move(warning));
+  }
+}
+
+WatchingCost ExperimentLoop::watching_cost() const {
+  WatchingCost cost;
+  cost.sampling = run_.overhead.slowdown;
+  cost.sampling_low = run_.overhead.slowdown_low.value_or(0);
+  const Nanoseconds cpu_ns = engine_.cpu_time_ns() - cpu_counted_ns_;
+  if (cpu_ns <= 0) return cost;
+  for (std::uint32_t tag = 0; tag < visits_counted_.size(); ++tag) {
+    const std::uint64_t visits = parts_.counters.total_visits(tag) - visits_counted_[tag];
+    const double by_visits = static_cast<double>(visits) *
+                             static_cast<double>(parts_.armory.visit_cost_ns(tag)) /
+                             static_cast<double>(cpu_ns);
+    const auto kept = kept_.find(tag);
+    cost.counting += std::max(by_visits, kept == kept_.end() ? 0 : lost_by(kept->second));
+  }
+  return cost;
+}
+
+// Called when more is known of what watching costs, and nothing has been paused yet. Ends a run
+// that costs more than it may; otherwise, tells a loss when all of it is known.
+void ExperimentLoop::keep_watching_cheap() {
+  if (run_.reason != EndReason::none) return;
+  const WatchingCost cost = watching_cost();
+  const auto most = settings_.budget.max_slowdown_percent;
+  if (most && 100 * cost.low() > *most) {
+    run_.reason = EndReason::budget;
+    run_.warnings.push_back(over_budget(cost, *most));
+  } else if (cost.sampling && cost.low() >= kSlows) {
+    run_.warnings.push_back(told_loss(cost));
+    log::note("warning: {}", run_.warnings.back());
   }
 }
 
@@ -342,9 +402,12 @@ void ExperimentLoop::run() {
   parts_.attribution.read_mappings();
   if (hooks_.followed) hooks_.followed();
   survey();
+  choose_counting();
   warn_of_intrusion();
+  keep_watching_cheap();
   show("calibration");
   set_up(settings_, parts_, engine_, beginning, log_, run_, limit_, [this] { return tick(); });
+  keep_watching_cheap();
   cpu_set_up_ns_ = engine_.cpu_time_ns();
   samples_set_up_ = parts_.attribution.total();
 

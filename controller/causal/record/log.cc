@@ -6,6 +6,7 @@
 
 #include "controller/base/json_fields.h"
 #include "controller/base/json_lines.h"
+#include "controller/causal/record/counting_row.h"
 
 namespace causalctl::causal {
 namespace {
@@ -61,6 +62,7 @@ void LogWriter::samples(const Run& run, const UnitSamples& samples) {
 void LogWriter::end(const Run& run) {
   Json line = {{"type", "end"}};
   json_fields::put(line, run, Run::last_fields());
+  json_fields::put(line, run, kCountingRow);
   file_.append(text(std::move(line)));
 }
 

@@ -12,6 +12,7 @@
 
 #include "controller/base/json_fields.h"
 #include "controller/base/json_lines.h"
+#include "controller/causal/record/counting_row.h"
 #include "controller/causal/record/log.h"
 
 namespace causalctl::causal {
@@ -117,6 +118,7 @@ void Reader::take_line(Json& line, std::string_view text, const std::string& typ
   } else if (type == "end") {
     Run& run = run_of(line);
     fields_.read(line, run, Run::last_fields());
+    if (line.contains("counting")) fields_.read(line, run, kCountingRow);
     run.ended = true;
   } else {
     lines_.ignore(type);

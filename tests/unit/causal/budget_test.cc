@@ -78,5 +78,23 @@ TEST_CASE("the budget looks at the last experiments only, and at few long ones",
   CHECK(slowdown_of({}, 0.5).experiments == 0);
 }
 
+TEST_CASE("what watching costs while nothing is paused is told and may end a run",
+          "[causal][budget]") {
+  const WatchingCost cost{0.08, 0.03, 0.06};
+  CHECK(over_budget(WatchingCost{{}, 0, 0.06}, 5) ==
+        "ended early: the target ran 6.0 % slower while nothing was paused (counting visits takes "
+        "6.0 %), --max-slowdown is 5.0 %");
+  CHECK(cost.share() == Approx(0.14));
+  CHECK(cost.low() == Approx(0.09));  // that of sampling may be noise, that of visits is known
+  CHECK(WatchingCost{0.01, -0.05, 0.06}.low() == Approx(0.06));
+  CHECK(WatchingCost{-0.1, -0.2, 0.06}.share() == Approx(0.06));
+  CHECK(told_loss(cost).starts_with(
+      "watching slows the target by 14 % while nothing is paused: sampling takes 8.0 %, counting "
+      "visits 6.0 %"));
+  CHECK(over_budget(cost, 5) ==
+        "ended early: the target ran 14.0 % slower while nothing was paused (sampling takes 8.0 %, "
+        "counting visits 6.0 %), --max-slowdown is 5.0 %");
+}
+
 }  // namespace
 }  // namespace causalctl::causal

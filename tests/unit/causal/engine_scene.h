@@ -141,6 +141,7 @@ struct Scene {
   CpuLimits limits;
   std::optional<Nanoseconds> idle_ns;  // of the cores; nullopt: not known
   bool code_spins = false;             // all of it is PAUSE instructions; false: cannot be read
+  progress::Armory armory;
   Engine engine;
   Nanoseconds begun_ns = 0;
 
@@ -148,6 +149,7 @@ struct Scene {
                  std::optional<Nanoseconds> idle_at_start_ns = std::nullopt,
                  bool one_unit_of_work = false, bool under_quota = false)
       : idle_ns(idle_at_start_ns),
+        armory{{}, {}, {visit_cost_ns}},
         engine({.clock = clock,
                 .session = source,
                 .pauser = pauser,
@@ -156,8 +158,7 @@ struct Scene {
                 .sampled_points = {},
                 .cores = cores,
                 .idle_ns = [this] { return idle_ns; },
-                .breakpoints = {},
-                .visit_costs_ns = {visit_cost_ns},
+                .armory = armory,
                 .read_target = [this](Address, std::span<std::byte> code) { return read(code); },
                 .cpu_limits = [this] { return limits; }},
                {.one_unit_of_work = one_unit_of_work, .under_quota = under_quota}) {
