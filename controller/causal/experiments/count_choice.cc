@@ -32,8 +32,8 @@ double visits_share(const Calibration& with, std::uint32_t tag, Nanoseconds visi
          static_cast<double>(visit_cost_ns) / cpu_ns;
 }
 
-BreakpointCost measure(const Calibration& with, std::uint32_t tag, progress::OtherWay& way,
-                       Nanoseconds budget_ns) {
+BreakpointCost cost_of_breakpoints(const Calibration& with, std::uint32_t tag,
+                                   progress::OtherWay& way, Nanoseconds budget_ns) {
   const Clock& clock = with.parts.clock;
   const Pairs pairs = alternate(with, budget_ns, [&](bool on) -> std::optional<double> {
     way.enable_breakpoints(on);
@@ -106,7 +106,7 @@ KeptBreakpoints choose_counting(const Calibration& with, Nanoseconds budget_ns, 
     const auto way = with.parts.other_way(tag);
     if (!way) continue;
     const BreakpointCost cost =
-        measure(with, tag, *way, budget_ns / static_cast<Nanoseconds>(tags.size()));
+        cost_of_breakpoints(with, tag, *way, budget_ns / static_cast<Nanoseconds>(tags.size()));
     const std::string& name = with.parts.counters.points()[tag].name;
     log::verbose("{}: work takes {} longer with its breakpoints{}; uprobes would take {:.1f} %",
                  name,
