@@ -15,8 +15,6 @@ namespace {
 using report::MetricKind;
 
 constexpr std::uint64_t kFewestVisits = 5;
-constexpr double kFewestLeft = 5;     // begins without an end in a window that may never end …
-constexpr double kLeastLeft = 0.005;  // … as a share of all
 
 progress::CountedPoints resolve(const config::Progress& progress, Pid pid) {
   unwind::Symbolizer symbolizer(pid);
@@ -44,20 +42,8 @@ Window::Window(const config::Progress& progress, Pid pid, std::uint64_t seed)
 bool Window::knows_in_flight() const {
   const std::vector<progress::LatencyCount> so_far = counters_.latency(monotonic_now());
   return std::all_of(so_far.begin(), so_far.end(), [this](const auto& count) {
-    const auto in_flight = in_flight_.find(count.name);
-    return count.p50_ns > 0 || (in_flight != in_flight_.end() && in_flight->second.was_empty());
+    return count.p50_ns > 0 || counters_.in_flight(count.name).was_empty();
   });
-}
-
-void Window::note_in_flight(const perf::VisitEvent& visit) {
-  const progress::CountedPoint& point = points_.counted[visit.tag];
-  if (point.kind == progress::CountedPoint::Kind::throughput) return;
-  progress::InFlight& in_flight = in_flight_[point.name];
-  if (point.kind == progress::CountedPoint::Kind::begin) {
-    in_flight.begin_at(visit.time_ns);
-  } else {
-    in_flight.end_at(visit.time_ns);
-  }
 }
 
 void Window::begin() {
@@ -69,7 +55,6 @@ void Window::begin() {
   // lost.
   begin_ns_ = monotonic_now();
   counts_before_ = exact_counts();
-  for (auto& [name, in_flight] : in_flight_) in_flight.start(begin_ns_);
 }
 
 void Window::collect() { collect_until(monotonic_now()); }
@@ -77,7 +62,6 @@ void Window::collect() { collect_until(monotonic_now()); }
 void Window::collect_until(Nanoseconds watermark_ns) {
   for (const perf::Event& event : session_.drain(watermark_ns)) {
     if (const auto* visit = std::get_if<perf::VisitEvent>(&event)) {
-      note_in_flight(*visit);
       if (visit->time_ns < begin_ns_) {
         counters_.late_visit(visit->tag, visit->thread.tid);
       } else {
@@ -134,15 +118,11 @@ std::vector<Measured> Window::end() {
   return values;
 }
 
-// Returns 0 if it is not known. If begins exceed ends by what may never end, that is left out.
+// Returns 0 if it is not known.
 Nanoseconds Window::mean_of(const progress::LatencyCount& count) {
   if (count.p50_ns > 0) return count.mean_ns;  // by pairs
   unpaired_[count.name] = {count.begins, count.ends};
-  const auto excess = static_cast<double>(count.begins) - static_cast<double>(count.ends);
-  const bool may_leak =
-      excess >= std::max(kFewestLeft, kLeastLeft * static_cast<double>(count.begins));
-  return may_leak ? in_flight_[count.name].mean_above_floor(begin_ns_ + length_ns_).value_or(0)
-                  : count.mean_ns;
+  return counters_.in_flight(count.name).mean_of_ended(length_ns_);
 }
 
 // Measures from the first visit to the last, so that the ends of the window cut no unit in two. If
@@ -175,7 +155,7 @@ std::vector<std::string> Window::remarks() const {
     all.insert(all.end(), point.remarks.begin(), point.remarks.end());
   }
   for (const auto& [name, counts] : unpaired_) {
-    if (in_flight_.at(name).was_empty()) continue;
+    if (counters_.in_flight(name).was_empty()) continue;
     all.push_back(fmt::format(
         "{}: ends are not paired with begins, and no moment without a request in flight "
         "was seen: its latency may be longer than shown",

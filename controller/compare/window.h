@@ -12,7 +12,6 @@
 #include "controller/base/unended_share.h"
 #include "controller/compare/comparison.h"
 #include "controller/perf/session.h"
-#include "controller/progress/in_flight.h"
 #include "controller/progress/progress.h"
 
 namespace causalctl::compare {
@@ -45,7 +44,6 @@ class Window {
 
  private:
   void collect_until(Nanoseconds watermark_ns);
-  void note_in_flight(const perf::VisitEvent& visit);
   Nanoseconds mean_of(const progress::LatencyCount& count);
   Measured throughput(const progress::ThroughputCount& count, std::uint64_t exact) const;
   std::vector<std::uint64_t> exact_counts() const;  // by tag
@@ -54,7 +52,6 @@ class Window {
   std::vector<Nanoseconds> visit_costs_ns_;  // by tag
   perf::Session session_;
   progress::Counters counters_;
-  std::map<std::string, progress::InFlight> in_flight_;
   std::map<std::string, BeginsAndEnds> unpaired_;
   Nanoseconds begin_ns_ = 0;
   std::vector<std::uint64_t> counts_before_;

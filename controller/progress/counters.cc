@@ -58,25 +58,9 @@ void Counters::start() {
   for (auto& [tag, throughput] : throughput_) throughput = {};
   for (auto& [name, latency] : latency_) {
     for (auto& [tid, worker] : latency.workers) worker.start();
-    latency.begins = latency.ends = 0;
-    latency.in_progress_start = latency.in_progress;
-    latency.changed_at_ns = 0;
-    latency.area = 0;
+    latency.in_flight.start();
     latency.of_ended_ns.clear();
   }
-}
-
-void Counters::change(Latency& latency, std::int64_t by, Nanoseconds now_ns) {
-  // The virtual times of threads differ a little, so a stamp can be smaller than the one before it.
-  const Nanoseconds passed_ns = std::max<Nanoseconds>(now_ns - latency.changed_at_ns, 0);
-  latency.area += static_cast<double>(latency.in_progress) * static_cast<double>(passed_ns);
-  latency.changed_at_ns += passed_ns;
-  latency.in_progress += by;
-  if (latency.in_progress >= 0) return;
-  // One that began before the attach was in progress all the time up to now.
-  latency.in_progress = 0;
-  ++latency.in_progress_start;
-  latency.area += static_cast<double>(latency.changed_at_ns);
 }
 
 void Counters::visit(std::uint32_t tag, Tid thread, Nanoseconds virtual_ns) {
@@ -93,14 +77,12 @@ void Counters::visit(std::uint32_t tag, Tid thread, Nanoseconds virtual_ns) {
   }
   Latency& latency = latency_[points_[tag].name];
   if (points_[tag].kind == CountedPoint::Kind::begin) {
-    ++latency.begins;
     latency.workers[thread].begin(virtual_ns);
-    change(latency, 1, virtual_ns);
+    latency.in_flight.begin_at(virtual_ns);
     return;
   }
-  ++latency.ends;
   latency.workers[thread].end(virtual_ns);
-  change(latency, -1, virtual_ns);
+  latency.in_flight.end_at(virtual_ns);
 }
 
 void Counters::late_visit(std::uint32_t tag, Tid thread) {
@@ -116,8 +98,7 @@ void Counters::late_visit(std::uint32_t tag, Tid thread) {
   } else {
     worker.end(0);
   }
-  change(latency, begins ? 1 : -1, 0);
-  latency.in_progress_start = latency.in_progress;
+  latency.in_flight.late(begins ? 1 : -1);
 }
 
 void Counters::thread_ended(Tid thread) {
@@ -155,23 +136,20 @@ std::vector<LatencyCount> Counters::latency(Nanoseconds length_ns) const {
   for (const auto& [name, latency] : latency_) {
     LatencyCount count;
     count.name = name;
-    count.begins = latency.begins;
-    count.ends = latency.ends;
-    count.in_progress_start = latency.in_progress_start;
-    count.in_progress_end = latency.in_progress;
+    count.begins = latency.in_flight.seen().begins;
+    count.ends = latency.in_flight.seen().ends;
+    count.in_progress_start = latency.in_flight.at_start();
+    count.in_progress_end = latency.in_flight.now();
     std::vector<Nanoseconds> sorted = measured(latency);
     std::sort(sorted.begin(), sorted.end());
     if (!sorted.empty() &&
-        static_cast<double>(sorted.size()) >= kMatchedShare * static_cast<double>(latency.ends)) {
+        static_cast<double>(sorted.size()) >= kMatchedShare * static_cast<double>(count.ends)) {
       count.mean_ns = std::accumulate(sorted.begin(), sorted.end(), Nanoseconds{0}) /
                       static_cast<Nanoseconds>(sorted.size());
       count.p50_ns = quantile(sorted, 0.5);
       count.p99_ns = quantile(sorted, 0.99);
-    } else if (latency.ends > 0) {
-      const auto rest_ns =
-          static_cast<double>(std::max<Nanoseconds>(length_ns - latency.changed_at_ns, 0));
-      const double area = latency.area + static_cast<double>(latency.in_progress) * rest_ns;
-      count.mean_ns = static_cast<Nanoseconds>(area / static_cast<double>(latency.ends));
+    } else {
+      count.mean_ns = latency.in_flight.mean(length_ns);
     }
     counts.push_back(std::move(count));
   }
@@ -185,7 +163,7 @@ std::uint64_t Counters::fewest_visits() const {
   }
   for (std::uint32_t tag = 0; tag < points_.size(); ++tag) {
     if (points_[tag].kind != CountedPoint::Kind::end || totals_[tag] == 0) continue;
-    fewest = std::min(fewest, latency_.at(points_[tag].name).ends);
+    fewest = std::min(fewest, latency_.at(points_[tag].name).in_flight.seen().ends);
   }
   return fewest == std::numeric_limits<std::uint64_t>::max() ? 0 : fewest;
 }

@@ -5,10 +5,10 @@
 // time at which it would have happened in the faster program. So delays that are still owed do not
 // falsify a count. In an A/B run virtual time is real time.
 //
-// Latency: where begin and end of one piece of work happen on one thread, each is measured. Else by
-// Little's law, W = L / lambda: the mean number in progress over the experiment, by the rate of
-// ends. A thread that has several pieces open at once (an event loop, a nested call) does not tell
-// whose end an end is: once it is seen to do so, its pairs are not used any more.
+// Latency: where begin and end of one piece of work happen on one thread, each is measured.
+// Otherwise the mean is that of Little's law (in_flight.h). A thread that has several pieces open
+// at once (an event loop, a nested call) does not tell whose end an end is: once it is seen to do
+// so, its pairs are not used any more.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@
 
 #include "controller/base/fields.h"
 #include "controller/base/types.h"
+#include "controller/progress/in_flight.h"
 
 namespace causalctl::progress {
 
@@ -84,6 +85,9 @@ class Counters {
   std::vector<ThroughputCount> throughput() const;
   // `length_ns`: of the experiment, effective.
   std::vector<LatencyCount> latency(Nanoseconds length_ns) const;
+  const InFlight& in_flight(const std::string& latency) const {
+    return latency_.at(latency).in_flight;
+  }
 
   // The fewest visits of any point that was ever visited (a point that is never hit must not
   // stretch experiments for ever); 0 when none was.
@@ -109,15 +113,11 @@ class Counters {
     void start();  // of an experiment
   };
   struct Latency {
-    std::uint64_t begins = 0, ends = 0;
-    std::int64_t in_progress = 0, in_progress_start = 0;
-    Nanoseconds changed_at_ns = 0;
-    double area = 0;                       // integral of in_progress over virtual time
+    InFlight in_flight;
     std::vector<Nanoseconds> of_ended_ns;  // measured on threads that have ended since
     std::unordered_map<Tid, Worker> workers;
   };
 
-  static void change(Latency& latency, std::int64_t by, Nanoseconds now_ns);
   static std::vector<Nanoseconds> measured(const Latency& latency);
 
   std::vector<CountedPoint> points_;

@@ -1,5 +1,5 @@
-// Requests in flight between the begin and the end of a latency, where ends cannot be paired with
-// begins. Pure.
+// Requests in flight between the begin and the end of a latency, by which its mean is known without
+// pairs of begin and end (Little's law: the mean number in flight over the rate of ends). Pure.
 //
 // Only begins − ends is seen. Two things of it cannot be known from counts alone:
 //   - how many requests were in flight when counting began. It is known from the moment on in which
@@ -14,24 +14,31 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "controller/base/types.h"
+#include "controller/base/unended_share.h"
 
 namespace causalctl::progress {
 
 class InFlight {
  public:
+  // Times that decrease a little count as the latest so far.
   void begin_at(Nanoseconds time_ns) { change(1, time_ns); }
   void end_at(Nanoseconds time_ns) { change(-1, time_ns); }
-  // From here on it is measured. REQUIRES: times do not decrease.
-  void start(Nanoseconds time_ns);
+  // From here on it is measured, and times begin anew at 0.
+  void start();
+  // One begun (1) or ended (-1) before start(), as is told only now.
+  void late(int by);
 
+  const BeginsAndEnds& seen() const { return seen_; }  // since start()
+  std::int64_t at_start() const { return steps_.empty() ? 0 : steps_.front().level - lowest_; }
+  std::int64_t now() const { return level_ - lowest_; }
   bool was_empty() const { return was_empty_; }
-  // The mean time of those that end, since start(): Little's law, with the number in flight above
-  // the lowest level that still follows. nullopt if none has ended.
-  std::optional<Nanoseconds> mean_above_floor(Nanoseconds until_ns) const;
+  // The mean time from begin to end since start(), until `until_ns`; 0 if none has ended.
+  Nanoseconds mean(Nanoseconds until_ns) const;
+  // The same of those that end: if begins exceed ends by what may never end, without that.
+  Nanoseconds mean_of_ended(Nanoseconds until_ns) const;
 
  private:
   struct Step {
@@ -39,15 +46,21 @@ class InFlight {
     std::int64_t level = 0;  // from then on
   };
   void change(int by, Nanoseconds time_ns);
+  void see_quiet(Nanoseconds time_ns);
+  void see_lowest(std::int64_t level);
+  // Requests times time, above the lowest level of all or the lowest that still follows.
+  double area(Nanoseconds until_ns, bool above_following) const;
 
   std::int64_t level_ = 0;
-  std::int64_t lowest_ = 0;
-  std::uint64_t begins_ = 0;
-  Nanoseconds first_begin_ns_ = 0;
+  std::int64_t lowest_ = 0;      // it is taken for that without a request
+  std::uint64_t intervals_ = 0;  // between two begins, ever
+  Nanoseconds between_ns_ = 0;   // their sum
+  Nanoseconds last_begin_ns_ = 0;
   Nanoseconds last_ns_ = 0;
+  bool has_begun_ = false;
   bool was_empty_ = false;
   std::vector<Step> steps_;  // since start(), whose level is the first
-  std::uint64_t ends_ = 0;   // since start()
+  BeginsAndEnds seen_;
 };
 
 }  // namespace causalctl::progress

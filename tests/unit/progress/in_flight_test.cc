@@ -36,8 +36,9 @@ InFlight watched(const Stream& stream, Nanoseconds from_ns, Nanoseconds start_ns
   bool started = false;
   for (const auto& [at_ns, by] : stream.changes) {
     if (at_ns < from_ns) continue;
-    if (at_ns >= start_ns && !std::exchange(started, true)) in_flight.start(start_ns);
-    by > 0 ? in_flight.begin_at(at_ns) : in_flight.end_at(at_ns);
+    if (at_ns >= start_ns && !std::exchange(started, true)) in_flight.start();
+    const Nanoseconds time_ns = started ? at_ns - start_ns : at_ns;
+    by > 0 ? in_flight.begin_at(time_ns) : in_flight.end_at(time_ns);
   }
   return in_flight;
 }
@@ -58,12 +59,36 @@ TEST_CASE("requests that never end do not count as in flight", "[progress]") {
     Stream stream;
     stream.lost = lost;
     stream.make(10 * kSecond);
-    const auto mean_ns = watched(stream, kSecond, 3 * kSecond).mean_above_floor(10 * kSecond);
-    REQUIRE(mean_ns);
+    const InFlight in_flight = watched(stream, kSecond, 3 * kSecond);
+    const Nanoseconds mean_ns = in_flight.mean_of_ended(7 * kSecond);
     // Not above the truth, 5.1 ms, and below it by less than the two that are always in flight.
-    CHECK(static_cast<double>(*mean_ns) < 6 * ms);
+    CHECK(mean_ns > 0);
+    CHECK(static_cast<double>(mean_ns) < 6 * ms);
+    CHECK(static_cast<double>(in_flight.mean(7 * kSecond)) > 20 * ms);
   }
-  CHECK_FALSE(InFlight().mean_above_floor(kSecond));
+  CHECK(InFlight().mean_of_ended(kSecond) == 0);
+}
+
+TEST_CASE("without requests that never end both means are one", "[progress]") {
+  Stream stream;
+  stream.make(5 * kSecond);
+  const InFlight in_flight = watched(stream, 0, kSecond);
+  CHECK(in_flight.mean_of_ended(4 * kSecond) == in_flight.mean(4 * kSecond));
+  CHECK(static_cast<double>(in_flight.mean(4 * kSecond)) == Approx(5.1e6).epsilon(0.02));
+}
+
+TEST_CASE("what the kernel tells late was so from the start", "[progress]") {
+  InFlight in_flight;
+  in_flight.begin_at(10);
+  in_flight.start();
+  in_flight.begin_at(100);
+  in_flight.late(-1);
+  in_flight.end_at(150);
+  CHECK((in_flight.at_start() == 0 && in_flight.now() == 0));
+  CHECK((in_flight.seen().begins == 1 && in_flight.seen().ends == 1));
+  CHECK(in_flight.mean(1000) == 50);
+  in_flight.late(1);
+  CHECK((in_flight.at_start() == 1 && in_flight.mean(1000) == 1050));
 }
 
 std::vector<BeginsAndEnds> windows_of(double lost, std::size_t count, unsigned seed) {
