@@ -120,6 +120,7 @@ struct Ab {
   std::optional<std::uint64_t> seed;
   bool until_certain = false;
   double resolution_percent = 1;  // with until_certain, smaller effects do not matter
+  double allow_failures_percent = 0;  // of the runs of a side, which are made again
   std::optional<double> fail_if_slower_percent;
   Predict predict;
 };

@@ -275,6 +275,9 @@ void add_ab(std::vector<Setting>& rows) {
              "end as soon as the result is certain, by intervals that hold at every look"}})
       .add("resolution", &Ab::resolution_percent, Percent(0.01, 50),
            {{ab_enough, 4, "--resolution", "--until-certain: less does not matter [1]"}})
+      .add("allow_failures", &Ab::allow_failures_percent, Percent(0, 90),
+           {{ab_enough, 7, "--allow-failures",
+             "as many runs of a side may fail, and are made again [0]"}})
       .add("fail_if_slower", &Ab::fail_if_slower_percent, Percent(0.01, 1000),
            {{ab_enough, 5, "--fail-if-slower",
              "exit status 1 when B is certainly slower, and by this much"}});

@@ -103,7 +103,6 @@ ExitCode ab(const AbOptions& options) {
   set_log_level(options.console());
   config::check_ab(config);
   check_pairs(config.ab);
-  const double allow_failures = options.allow_failures();
   auto prediction = read_prediction(config);
   check_output(options.output(), kOutputHint);
 
@@ -116,7 +115,6 @@ ExitCode ab(const AbOptions& options) {
       if (status.due()) status.show(describe(progress));
     };
     hooks.interrupts = Interrupts::count;
-    hooks.allow_failures = allow_failures;
     compared = compare::run_comparison(config.ab, config.progress, hooks);
   }
   report::Comparison& comparison = compared.comparison;

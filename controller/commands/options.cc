@@ -1,14 +1,11 @@
 #include "controller/commands/options.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "config/load.h"
 #include "config/settings.h"
 #include "controller/base/log.h"
-#include "controller/base/number.h"
 
 namespace causalctl::commands {
 namespace {
@@ -111,24 +108,10 @@ AbOptions::AbOptions(CLI::App& app) : ConfigOptions(app, "CONFIG") {
        {Heading::ab_sides, Heading::ab_measured, Heading::ab_enough, Heading::ab_prediction}) {
     add(app, heading);
   }
-  OptionGroup(app, kHeadings[static_cast<std::size_t>(Heading::ab_enough)])
-      .value("--allow-failures", allow_failures_, "PERCENT",
-             "as many runs of a side may fail, and are made again [0]");
   OptionGroup(app, "Output")
       .value("-o,--output", output_, "FILE", "where the report goes [standard output]");
   add(app, Heading::ab_output);
   add_console_options(app, console_);
-}
-
-double AbOptions::allow_failures() const {
-  constexpr double kMost = 90;
-  if (allow_failures_.empty()) return 0;
-  const bool has_sign = allow_failures_.ends_with('%');
-  const auto percent =
-      parse_number<double>(allow_failures_.substr(0, allow_failures_.size() - has_sign));
-  if (percent && *percent >= 0 && *percent <= kMost) return *percent / 100;
-  throw UsageError(
-      fmt::format("--allow-failures {}: not a percentage from 0 to 90", allow_failures_));
 }
 
 void set_log_level(const ConsoleOptions& console) {

@@ -76,11 +76,9 @@ class AbOptions : public ConfigOptions {
   explicit AbOptions(CLI::App& app);
   // Returns where the report goes; empty for standard output.
   const std::string& output() const { return output_; }
-  double allow_failures() const;  // a share. Throws UsageError
 
  private:
   std::string output_;
-  std::string allow_failures_;
 };
 
 }  // namespace causalctl::commands

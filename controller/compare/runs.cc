@@ -144,7 +144,7 @@ class Comparing {
     const std::size_t pairs = kPairsOfBlock * blocks_for(planned_pairs(ab_));
     const std::size_t null_runs = 2 * kPairsOfBlock * blocks_for(null_pairs(ab_));
     const std::size_t planned = pairs + (side == Side::a ? null_runs : 0);
-    const double most = hooks_.allow_failures * static_cast<double>(planned);
+    const double most = ab_.allow_failures_percent / kPercent * static_cast<double>(planned);
     if (static_cast<double>(failures.failed) > most) {
       const std::string allowed =
           most > 0 ? fmt::format("{} of the {} runs that are planned of this side have failed",

@@ -24,7 +24,6 @@ struct Progress {
 struct RunsHooks {
   std::function<void(const Progress&)> show;  // called once a run
   std::function<int()> interrupts;            // returns how often the user asked for the end
-  double allow_failures = 0;                  // share of a side's runs that may fail
 };
 
 struct Compared {

@@ -42,6 +42,7 @@ null_rounds = 4
 seed = 9
 until_certain = true
 resolution = 0.5
+allow_failures = 5
 fail_if_slower = 2
 predict = { log = "p.jsonl", unit = "hash.c:217", speedup = 96 }
 [progress]
@@ -75,6 +76,7 @@ throughput = ["done"]
   CHECK(ab.seed == 9U);
   CHECK(ab.until_certain);
   CHECK(ab.resolution_percent == 0.5);
+  CHECK(ab.allow_failures_percent == 5);
   CHECK(ab.fail_if_slower_percent == 2);
   CHECK(ab.predict.log == "p.jsonl");
   CHECK(ab.predict.unit == "hash.c:217");
