@@ -2,11 +2,11 @@
 // missing.
 #include <fmt/format.h>
 
-#include <regex>
 #include <set>
 #include <utility>
 
 #include "config/load.h"
+#include "config/pattern.h"
 #include "config/text.h"
 #include "controller/base/error.h"
 
@@ -124,13 +124,14 @@ void check_ab_format(std::string_view format, std::string_view what) {
 }
 
 void check_pattern(std::string_view pattern, std::string_view /*what*/) {
-  try {
-    const std::regex compiled(pattern.begin(), pattern.end());
-    if (compiled.mark_count() > 1) {
-      throw UsageError("must not have more than one group: the process id to measure");
-    }
-  } catch (const std::regex_error& error) {
-    throw UsageError(fmt::format("\"{}\" is not a pattern: {}", printable(pattern), error.what()));
+  const re2::RE2 compiled({pattern.data(), pattern.size()}, pattern_options());
+  if (!compiled.ok()) {
+    throw UsageError(
+        fmt::format("\"{}\" is not a pattern: {}", printable(pattern), compiled.error()),
+        "patterns are those of RE2: https://github.com/google/re2/wiki/Syntax");
+  }
+  if (compiled.NumberOfCapturingGroups() > 1) {
+    throw UsageError("must not have more than one group: the process id to measure");
   }
 }
 

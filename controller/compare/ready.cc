@@ -8,13 +8,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "config/pattern.h"
 #include "controller/base/error.h"
 #include "controller/base/fd.h"
 
 namespace causalctl::compare {
 namespace {
 
-constexpr std::size_t kLongestLine = 4096;  // std::regex recurses once per character
+constexpr std::size_t kLongestLine = 4096;
 
 template <typename SocketAddress>
 bool accepts(int family, const SocketAddress& address) {
@@ -24,6 +25,9 @@ bool accepts(int family, const SocketAddress& address) {
 
 }  // namespace
 
+ReadyPattern::ReadyPattern(const std::string& pattern)
+    : regex_(pattern, config::pattern_options()) {}
+
 std::optional<ReadyPattern::Match> ReadyPattern::find(std::string_view text) {
   while (!text.empty()) {
     const auto newline = text.find('\n');
@@ -31,7 +35,7 @@ std::optional<ReadyPattern::Match> ReadyPattern::find(std::string_view text) {
     const bool complete = newline != std::string_view::npos;
     text.remove_prefix(complete ? newline + 1 : text.size());
     // A number at the end of a line that is still being written may continue.
-    if (complete || regex_.mark_count() == 0) {
+    if (complete || regex_.NumberOfCapturingGroups() == 0) {
       if (auto match = search()) return match;
     }
     if (complete) line_.clear();
@@ -40,13 +44,14 @@ std::optional<ReadyPattern::Match> ReadyPattern::find(std::string_view text) {
 }
 
 std::optional<ReadyPattern::Match> ReadyPattern::search() const {
-  std::smatch match;
-  if (!std::regex_search(line_, match, regex_)) return std::nullopt;
-  Match result;
-  if (match.size() > 1) {
-    const std::string number = match[1];
-    std::from_chars(number.data(), number.data() + number.size(), result.pid);
+  const bool with_group = regex_.NumberOfCapturingGroups() > 0;
+  std::string number;
+  if (!(with_group ? re2::RE2::PartialMatch(line_, regex_, &number)
+                   : re2::RE2::PartialMatch(line_, regex_))) {
+    return std::nullopt;
   }
+  Match result;
+  std::from_chars(number.data(), number.data() + number.size(), result.pid);
   return result;
 }
 

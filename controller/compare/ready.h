@@ -2,8 +2,9 @@
 // connections.
 #pragma once
 
+#include <re2/re2.h>
+
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 
@@ -14,21 +15,20 @@ namespace causalctl::compare {
 // Finds the first line that matches, in an output that is given piece by piece.
 class ReadyPattern {
  public:
-  // `pattern` is ECMAScript with at most one group, which the caller has checked.
-  explicit ReadyPattern(const std::string& pattern) : regex_(pattern) {}
+  // `pattern` has at most one group, and the caller has checked it (config/pattern.h).
+  explicit ReadyPattern(const std::string& pattern);
 
   struct Match {
     Pid pid = 0;  // what the group matched; 0 if there is none, or it is no number
   };
   // `text` is the output since the last call. It is searched line by line, and of a long line only
-  // the beginning: a pattern that cannot cross lines cannot become slow across them. A line that is
-  // still being written is searched only if `pattern` has no group.
+  // the beginning. A line that is still being written is searched only if `pattern` has no group.
   std::optional<Match> find(std::string_view text);
 
  private:
   std::optional<Match> search() const;
 
-  std::regex regex_;
+  re2::RE2 regex_;
   std::string line_;  // the part of the current line that is known, and was searched
 };
 

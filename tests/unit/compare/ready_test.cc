@@ -33,6 +33,13 @@ TEST_CASE("an output comes in pieces, and none is looked at twice", "[compare]")
   REQUIRE(unfinished.find("ing on"));
 }
 
+TEST_CASE("no pattern takes more time than its line is long", "[compare]") {
+  ReadyPattern words("^(\\w+ ?)+ on [0-9]+$");
+  REQUIRE_FALSE(words.find("a line of words that goes on and on, without the end of it\n"));
+  REQUIRE_FALSE(ReadyPattern("(a|aa)*ready").find(std::string(4096, 'a') + "\n"));
+  REQUIRE(words.find("listening on 80\n"));
+}
+
 TEST_CASE("a line without end is no danger to the pattern", "[compare]") {
   ReadyPattern pattern("(a|b)*c$");
   for (int i = 0; i < 16; ++i) REQUIRE_FALSE(pattern.find(std::string(1 << 16, 'a')));
