@@ -181,6 +181,7 @@ void Contained::end() {
     if (!channel.receive(message)) break;  // it was killed: what it had comes to us
     if (message.kind == Message::Kind::ended) ended_ = message.ended;
     left = message.left;
+    outlived_ = message.outlived;
   }
   forget_supervisor();
   if (left > 0) {

@@ -31,7 +31,7 @@ struct Command {
 };
 
 // How a command ended, and what was used by it and by its descendants that ended before it
-// (getrusage(2)).
+// (getrusage(2)); CPU time also of those whose end nobody waited for.
 struct Ended {
   int status = 0;           // as wait(2) gives it
   Nanoseconds wall_ns = 0;  // from just before its start
@@ -76,6 +76,8 @@ class Contained {
   // at the latest, upon which the supervisor goes on alone. Throws Error if something could not be
   // ended.
   void end();
+  // How many of its processes ran on when it had ended by itself, until end() ended them.
+  unsigned outlived() const { return outlived_; }
 
  private:
   void leave_to_supervisor();
@@ -93,6 +95,7 @@ class Contained {
   Nanoseconds grace_ns_;
   std::string what_;
   std::optional<Ended> ended_;
+  unsigned outlived_ = 0;
 };
 
 // While it lives, orphans of our descendants come to us; at its end those that came are killed and

@@ -186,6 +186,11 @@ class Run {
       result.unpaired = window_->unpaired();
     }
     const Usage usage = used_between(before, snapshot(pid_));
+    if (ignores_ends_of_children(pid_)) {
+      remark(result,
+             "it ignores SIGCHLD. So nobody knows the CPU time of children of it that have ended, "
+             "and cpu is without that");
+    }
     if (!ab_.measure_ns) {
       const auto load_wall_ns = load_->ended()->wall_ns;
       // With a warm-up a part of the load is not measured.
@@ -230,8 +235,18 @@ class Run {
         {{"wall", MetricKind::wall}, static_cast<double>(ended->wall_ns) / kSecond});
     add_usage(result, static_cast<double>(ended->cpu_ns) / kSecond, ended->peak_bytes,
               static_cast<double>(ended->switches));
+    command_->end();
+    if (command_->outlived() > 0) {
+      remark(result,
+             "it left processes behind when it ended, and causalctl ended them: what they would "
+             "have done is in no figure. Let it wait for them");
+    }
     command_.reset();
     return result;
+  }
+
+  void remark(OneRun& run, const char* text) const {
+    run.remarks.push_back(fmt::format("side {}: {}", options_.side == Side::a ? "a" : "b", text));
   }
 
   static void add_usage(OneRun& run, double cpu_s, std::uint64_t peak_bytes, double switches) {

@@ -1,6 +1,7 @@
 #include "controller/compare/supervisor.h"
 
 #include <fmt/format.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -14,8 +15,10 @@
 #include <cerrno>
 #include <csignal>
 #include <exception>
+#include <optional>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
@@ -30,6 +33,10 @@ using Message = SupervisorMessage;
 
 constexpr Nanoseconds kOrphanedGrace = kSecond;  // when the controller is gone
 constexpr Nanoseconds kRestGrace = kSecond;      // for what the command left behind
+// What a command starts ends shortly after it, as the other parts of a pipeline do.
+constexpr Nanoseconds kEndsWithCommand = 20 * kMillisecond;
+// The kernel adds up resident pages late, for each core.
+constexpr std::uint64_t kCountedLater = std::uint64_t{512} << 10;
 constexpr int kIgnored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
 
 Nanoseconds to_ns(const timeval& time) {
@@ -90,6 +97,29 @@ void set_niceness(int nice) {
   execute(command.words, command.environment, command.directory);
 }
 
+// CPU time of what this process starts, and of all that comes from it: also of those that the
+// kernel reaps itself, because their parent ignores SIGCHLD, whose time getrusage(2) does not have.
+class FamilyClock {
+ public:
+  FamilyClock() {
+    perf_event_attr attr{};
+    attr.size = sizeof attr;
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_TASK_CLOCK;
+    attr.inherit = 1;
+    attr.disabled = 1;
+    attr.enable_on_exec = 1;  // which we do not do ourselves
+    try {
+      event_ = perf::EventFd::open(attr, 0, "the CPU time of a command");
+    } catch (const Error&) {  // not permitted, or no such event: getrusage(2) is left
+    }
+  }
+  Nanoseconds used() const { return event_ ? static_cast<Nanoseconds>(event_->read_count()) : 0; }
+
+ private:
+  std::optional<perf::EventFd> event_;
+};
+
 class Supervisor {
  public:
   // `signals`: a signalfd of SIGCHLD.
@@ -110,11 +140,12 @@ class Supervisor {
  private:
   bool start() {
     Message message;
-    floor_bytes_ = own_peak_bytes();
+    clock_.emplace();
     start_ns_ = monotonic_now();
     try {
       main_ = start_command();
       message.pid = main_;
+      floor_bytes_ = own_peak_bytes() + kCountedLater;  // after what the child used of it
     } catch (const Error& error) {
       message.kind = Message::Kind::failed;
       message.error.set(error);
@@ -182,7 +213,7 @@ class Supervisor {
     message.kind = Message::Kind::ended;
     message.ended.status = status;
     message.ended.wall_ns = now_ns - start_ns_;
-    message.ended.cpu_ns = to_ns(usage.ru_utime) + to_ns(usage.ru_stime);
+    message.ended.cpu_ns = std::max(to_ns(usage.ru_utime) + to_ns(usage.ru_stime), clock_->used());
     // The kernel keeps what the process had before its exec: our memory.
     const auto peak_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
     message.ended.peak_bytes = peak_bytes > floor_bytes_ ? peak_bytes : 0;
@@ -214,10 +245,14 @@ class Supervisor {
     };
     Message message;
     message.kind = Message::Kind::gone;
+    if (main_ended_) reap_until(monotonic_now() + kEndsWithCommand, false);
     if (reap()) {
-      if (!main_ended_) terminate(main_);
+      const bool ended_before = main_ended_;
+      if (!ended_before) terminate(main_);
       reap_until(monotonic_now() + grace_ns, true);
-      for (const Pid pid : procfs::descendants(getpid())) terminate(pid);
+      const std::vector<Pid> rest = procfs::descendants(getpid());
+      if (ended_before) message.outlived = static_cast<unsigned>(rest.size());
+      for (const Pid pid : rest) terminate(pid);
       if (!reap_until(monotonic_now() + std::min(grace_ns, kRestGrace), false)) {
         message.left = kill_descendants([this](Pid pid, int status) { report(pid, status); });
       }
@@ -234,6 +269,7 @@ class Supervisor {
   bool main_ended_ = false;
   bool controller_gone_ = false;
   bool ending_ = false;
+  std::optional<FamilyClock> clock_;
   Nanoseconds start_ns_ = 0;
   std::uint64_t floor_bytes_ = 0;
 };

@@ -14,10 +14,12 @@ namespace causalctl::compare {
 struct SupervisorMessage {
   enum class Kind : std::uint8_t { started, failed, ended, gone };
   Kind kind = Kind::started;
-  Pid pid = 0;        // of started
-  SentError error;    // of failed
-  Ended ended;        // of ended
-  unsigned left = 0;  // of gone: processes that could not be ended
+  Pid pid = 0;      // of started
+  SentError error;  // of failed
+  Ended ended;      // of ended
+  // Of gone: processes that ran on when the command had ended, and those that could not be ended.
+  unsigned outlived = 0;
+  unsigned left = 0;
 };
 
 // Supervises the command until nothing of it runs any more. For a helper process, which keeps

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 
 #include "controller/base/process_clock.h"
 #include "controller/base/procfs.h"
@@ -49,6 +50,11 @@ std::uint64_t status_number(std::string_view text, std::string_view name) {
     return value;
   }
   return 0;
+}
+
+bool ignores_ends_of_children(Pid pid) {
+  const auto status = procfs::status(pid);
+  return status && (status->signals_ignored >> (SIGCHLD - 1) & 1U) != 0;
 }
 
 Snapshot snapshot(Pid pid) {

@@ -33,6 +33,10 @@ struct Usage {
 };
 Usage used_between(const Snapshot& before, const Snapshot& after);
 
+// Whether the kernel reaps the children of the process: nobody gets their CPU time. A process may
+// do so without ignoring SIGCHLD, too (SA_NOCLDWAIT), which cannot be seen from outside.
+bool ignores_ends_of_children(Pid pid);
+
 // Returns the number after "name:" in a text such as /proc/PID/status, or 0 if there is none. Pure.
 std::uint64_t status_number(std::string_view text, std::string_view name);
 

@@ -52,6 +52,34 @@ const char* kDaemon =
 
 }  // namespace
 
+TEST_CASE("children that the kernel reaps itself use CPU time, too", "[compare]") {
+  const auto cpu_of = [](const std::string& first) {
+    Contained contained(
+        shell(first + "; (i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done) & wait"), kSecond,
+        "test");
+    return wait_for(contained).cpu_ns;
+  };
+  const Nanoseconds waited_for = cpu_of("true");
+  REQUIRE(waited_for > 10 * kMillisecond);
+  CHECK(cpu_of("trap '' CHLD") > waited_for / 2);
+}
+
+TEST_CASE("what runs on when a command has ended is counted", "[compare]") {
+  const auto outlived = [](const std::string& script) {
+    Contained contained(shell(script), kSecond, "test");
+    wait_for(contained);
+    contained.end();
+    return contained.outlived();
+  };
+  CHECK(outlived("sleep 100 & sleep 100 & exit 0") == 2);
+  CHECK(outlived("sleep 0.01 & wait") == 0);
+}
+
+TEST_CASE("the memory of a process of ours is not that of a command", "[compare]") {
+  Contained contained(shell("exit 0"), kSecond, "test");
+  CHECK(wait_for(contained).peak_bytes == 0);
+}
+
 TEST_CASE("a command's end, its time and its output are told", "[compare]") {
   Contained contained(shell("echo out; echo err >&2; sleep 0.1; exit 3"), kSecond, "test");
   const Ended ended = wait_for(contained);
