@@ -1,5 +1,6 @@
 #include "controller/callpath/recorder.h"
 
+#include <asm/perf_regs.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 #include "controller/base/error.h"
 #include "controller/callpath/calls_seen.h"
+#include "controller/symbols/call_chain.h"
 
 namespace causalctl::callpath {
 namespace {
@@ -22,6 +24,12 @@ constexpr std::size_t kOutermostFrames = 256;
 std::string left_out_words(std::size_t count) {
   const std::size_t least = std::bit_floor(count);
   return least == 1 ? "[1 frame]" : fmt::format("[{} to {} frames]", least, 2 * least - 1);
+}
+
+// The instruction `syscall` copies the address behind it to RCX.
+bool in_system_call(const perf::UserStack& user) {
+  const unwind::Registers registers = symbols::registers_of(user);
+  return registers.values[PERF_REG_X86_CX] == registers.values[PERF_REG_X86_IP];
 }
 
 // A register may have any value. A log whose values add up to more than 2^62 cannot be read.
@@ -148,7 +156,7 @@ void Recorder::take_sample(const perf::SampleEvent& sample) {
   if (counts && sample.time_ns < start_ns_) return;
   const NodeId node = path_of(sample);
   if (sample.reason == perf::SampleReason::leaving) {
-    return waits_.leaving(sample.thread, node, is_complete_);
+    return waits_.leaving(sample.thread, node, is_complete_, in_system_call(sample.user));
   }
   if (sample.reason == perf::SampleReason::waking) return waits_.woken_by(sample.woken, node);
   if (sample.reason == perf::SampleReason::event) return take_event(sample, node);
@@ -190,12 +198,15 @@ void Recorder::add(const Wait& wait) {
   if (wait.over && wakers_) pending.wakers.add(wait);
 }
 
-void Recorder::flush(ThreadId thread, bool is_last) {
+void Recorder::flush(ThreadId thread, bool is_last, bool of_epoch) {
   if (!with_waits_) return;
   const auto pending = pending_.try_emplace(thread).first;
   auto& [cpu_ns, sampled, others, wakers] = pending->second;
   flush_cpu(thread, cpu_ns, is_last);
   if (wakers_) flush_wakers(thread, wakers);
+  // Where a thread stands may still be read. What it has waited until then is kept for that.
+  const bool keeps = sampled.empty() && !is_last && !of_epoch;
+  const WaitSums kept = keeps ? std::exchange(others, {}) : WaitSums();
   if (!sampled.empty() || others != WaitSums()) share_out(others, sampled);
   for (const auto& [node, sums] : sampled) {
     recording_.add(key(thread, Metric::blocked_ns), node, sums.blocked_ns);
@@ -204,7 +215,11 @@ void Recorder::flush(ThreadId thread, bool is_last) {
     recording_.add(key(thread, Metric::stopped_ns), node, sums.stopped_ns);
     recording_.add(key(thread, Metric::frozen_ns), node, sums.frozen_ns);
   }
-  pending_.erase(pending);
+  if (kept == WaitSums()) {
+    pending_.erase(pending);
+  } else {
+    pending->second = {{}, {}, kept, {}};
+  }
 }
 
 // The switches tell how long the thread was on a core, the samples where. What it has run without a
@@ -264,15 +279,19 @@ void Recorder::flush_wakers(ThreadId thread, Wakers& wakers) {
   for (const auto& [pair, value] : sums) all[pair] += value;
 }
 
-void Recorder::settle(Nanoseconds now_ns, bool is_last) {
+void Recorder::settle_all(Nanoseconds now_ns, bool is_last, bool of_epoch) {
   for (const Wait& wait : waits_.cut(now_ns)) add(wait);
-  for (const ThreadId thread : waits_.threads()) flush(thread, is_last);
-  while (!pending_.empty()) flush(pending_.begin()->first, is_last);
+  for (const ThreadId thread : waits_.threads()) flush(thread, is_last, of_epoch);
+  std::vector<ThreadId> ended;
+  for (const auto& [thread, pending] : pending_) {
+    if (!waits_.knows(thread)) ended.push_back(thread);
+  }
+  for (const ThreadId thread : ended) flush(thread, true);
   settle_groups(is_last);
 }
 
 void Recorder::begin_epoch(Nanoseconds start_ns, const std::string& reason, Nanoseconds now_ns) {
-  settle(now_ns);
+  settle_all(now_ns, false, true);
   recording_.epochs.push_back({start_ns, reason});
 }
 

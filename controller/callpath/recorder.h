@@ -51,15 +51,15 @@ class Recorder {
   void take(const perf::Event& event);  // in time order
   // As Waits::stands_on(), with the call chain that was read.
   void stands_on(ThreadId thread, const unwind::Chain& chain, Nanoseconds read_ns);
-  std::vector<ThreadId> halted_without_path(std::size_t most) {  // as Waits has it
-    return with_waits_ ? waits_.halted_without_path(most) : std::vector<ThreadId>();
+  std::vector<ThreadId> without_path(std::size_t most, Nanoseconds now_ns) {  // as Waits has it
+    return with_waits_ ? waits_.without_path(most, now_ns) : std::vector<ThreadId>();
   }
   void look(session::Halt halt, Nanoseconds before_ns, Nanoseconds now_ns) {  // as Waits::look()
     waits_.look(halt, before_ns, now_ns);
   }
   // Counts what threads have run and waited so far, and gives what has no sampled path to other
   // paths. The last time, or before a new program, also what a thread without a sample has run.
-  void settle(Nanoseconds now_ns, bool is_last = false);
+  void settle(Nanoseconds now_ns, bool is_last = false) { settle_all(now_ns, is_last, is_last); }
   void begin_epoch(Nanoseconds start_ns, const std::string& reason, Nanoseconds now_ns);
 
   const TableGaps& table_gaps() const { return table_gaps_; }  // of the chains so far
@@ -82,7 +82,9 @@ class Recorder {
   void take_event(const perf::SampleEvent& sample, NodeId node);
   void take_switch(const perf::SwitchEvent& change);
   void add(const Wait& wait);
-  void flush(ThreadId thread, bool is_last = false);
+  // `of_epoch`: waits without a path are of an epoch that ends, and not kept for one.
+  void flush(ThreadId thread, bool is_last = false, bool of_epoch = false);
+  void settle_all(Nanoseconds now_ns, bool is_last, bool of_epoch);
   void settle_groups(bool is_last);
   void flush_cpu(ThreadId thread, std::map<NodeId, std::uint64_t>& sampled, bool is_last);
   void flush_wakers(ThreadId thread, Wakers& wakers);

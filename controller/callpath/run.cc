@@ -191,7 +191,7 @@ class Run {
     drain();
     const AccountWatch::Look look = account_.look(monotonic_now());
     recorder_.look(look.halt, look.before_ns, look.at_ns);
-    still_threads_.place_halted();
+    still_threads_.place_some(recording_);
     ask_names();
   }
 

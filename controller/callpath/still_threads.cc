@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kReadAtOnce = 32;  // threads, so that no ring gets full meanwhile
 constexpr Nanoseconds kReadBlockedFor = 2 * kSecond;
+constexpr Nanoseconds kReadEvery = 20 * kMillisecond;  // at most; and
+constexpr int kRest = 20;                              // times what the last reading has lasted
 
 struct StackRead {
   ThreadId thread;
@@ -53,15 +55,17 @@ void StillThreads::place_blocked(const std::vector<ThreadId>& threads,
   if (!maps) return;
   const Nanoseconds until_ns = monotonic_now() + kReadBlockedFor;
   Placed all;
-  recording.account.threads_at_start = recording.account.stacks_not_read = threads.size();
+  recording.account.threads_at_start = threads.size();
+  not_read_ = {threads.begin(), threads.end()};
   for (std::size_t first = 0; first < threads.size() && !is_over() && monotonic_now() < until_ns;
        first += kReadAtOnce) {
     const std::size_t size = std::min(kReadAtOnce, threads.size() - first);
     const Placed placed = place(std::span(threads).subspan(first, size), *maps);
-    recording.account.stacks_not_read -= size;
+    for (std::size_t i = first; i < first + size; ++i) not_read_.erase(threads[i]);
     all.found += placed.found;
     all.complete += placed.complete;
   }
+  recording.account.stacks_not_read = not_read_.size();
   if (all.complete == all.found) return;
   recording.warnings.push_back(
       fmt::format("{} threads were blocked at the beginning, and the stacks of {} could be read "
@@ -69,11 +73,18 @@ void StillThreads::place_blocked(const std::vector<ThreadId>& threads,
                   all.found, all.complete));
 }
 
-void StillThreads::place_halted() {
-  const std::vector<ThreadId> threads = recorder_.halted_without_path(kReadAtOnce);
-  if (threads.empty()) return;
-  const auto maps = procfs::maps(target_);
-  if (maps) place(threads, *maps);
+void StillThreads::place_some(Recording& recording) {
+  const Nanoseconds begin_ns = monotonic_now();
+  if (begin_ns < next_ns_) return;
+  const std::vector<ThreadId> threads = recorder_.without_path(kReadAtOnce, begin_ns);
+  if (!threads.empty()) {
+    const auto maps = procfs::maps(target_);
+    if (maps) place(threads, *maps);
+    for (const ThreadId thread : threads) not_read_.erase(thread);
+    recording.account.stacks_not_read = not_read_.size();
+  }
+  const Nanoseconds end_ns = monotonic_now();
+  next_ns_ = end_ns + std::max(kReadEvery, kRest * (end_ns - begin_ns));
 }
 
 }  // namespace causalctl::callpath

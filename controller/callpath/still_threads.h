@@ -1,9 +1,11 @@
 // Tells the recorder where threads stand that are off their core, where no sample does: those that
-// have been blocked since the beginning, and those of a process that is stopped or frozen. Shell.
+// have been blocked since the beginning or since before their events were open, and those of a
+// process that is stopped or frozen. Shell.
 #pragma once
 
 #include <cstddef>
 #include <functional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -24,8 +26,9 @@ class StillThreads {
   // For two seconds at most, and until `is_over`. How many were read is in the recording.
   void place_blocked(const std::vector<ThreadId>& threads, const std::function<bool()>& is_over,
                      Recording& recording);
-  // After a look that found that the process stands still: some threads, and the next time others.
-  void place_halted();
+  // Some of those that have no path yet, and the next time others. It takes a small share of a
+  // core.
+  void place_some(Recording& recording);
 
  private:
   struct Placed {
@@ -38,6 +41,8 @@ class StillThreads {
   unwind::Unwinder& unwinder_;
   Recorder& recorder_;
   std::function<void()> drain_;
+  std::set<ThreadId> not_read_;  // of those at the beginning
+  Nanoseconds next_ns_ = 0;
 };
 
 }  // namespace causalctl::callpath

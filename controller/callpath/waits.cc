@@ -4,6 +4,12 @@
 #include <utility>
 
 namespace causalctl::callpath {
+namespace {
+
+// A thread that waits for less will run again soon, and its switch may be sampled.
+constexpr Nanoseconds kReadAfter = 50 * kMillisecond;
+
+}  // namespace
 
 Waits::Thread* Waits::find(ThreadId thread) {
   const auto known = threads_.find(thread.tid);
@@ -49,11 +55,12 @@ void Waits::begin(ThreadId id, Nanoseconds time_ns, bool blocked) {
   threads_.insert_or_assign(id.tid, Known{id, thread});
 }
 
-void Waits::leaving(ThreadId id, NodeId path, bool is_complete) {
+void Waits::leaving(ThreadId id, NodeId path, bool is_complete, bool in_call) {
   Thread* thread = find(id);
   if (thread == nullptr) return;
   thread->next_path = path;
   thread->next_is_complete = is_complete;
+  thread->next_in_call = in_call;
 }
 
 void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
@@ -63,7 +70,9 @@ void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
   thread->unproved_ns = 0;
   thread->seen_ns = time_ns;
   thread->has_run = has_switched_ = true;
-  begin_wait(*thread, preempted ? State::runnable : off_core());
+  const bool in_call = std::exchange(thread->next_in_call, true);
+  const bool stops = !in_call && was_stopped_lately(time_ns);
+  begin_wait(*thread, preempted ? State::runnable : stops ? State::stopped : off_core());
   thread->left_ns = time_ns;
   thread->path = std::exchange(thread->next_path, std::nullopt);
   thread->is_complete = std::exchange(thread->next_is_complete, false);
@@ -71,11 +80,16 @@ void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
 
 void Waits::begin_wait(Thread& thread, State state) {
   thread.state = state;
+  thread.was_asked_for = false;
   thread.path.reset();
   thread.is_complete = false;
   thread.whole_blocked_ns = 0;
   thread.waker = Waker::unseen;
   thread.waker_path.reset();
+}
+
+bool Waits::was_stopped_lately(Nanoseconds now_ns) const {
+  return stopped_ns_ != 0 && now_ns - stopped_ns_ < kSecond;
 }
 
 Waits::State Waits::off_core() const {
@@ -112,10 +126,12 @@ void Waits::look(session::Halt halt, Nanoseconds before_ns, Nanoseconds now_ns) 
   halt_is_over_ = false;
   before_ns_ = before == halt ? before_ns : 0;
   if (before != halt) halted_after_ns_ = before_ns;
-  if (before == session::Halt::none && halt == session::Halt::none) return;
+  if (halt == session::Halt::stopped) stopped_ns_ = now_ns;
+  const bool none = before == session::Halt::none && halt == session::Halt::none;
+  if (none && !was_stopped_lately(now_ns)) return;
   for (auto& [tid, known] : threads_) {
     Thread& thread = known.thread;
-    if (before != halt && stands_still(thread)) {
+    if ((before != halt || none) && stands_still(thread)) {
       pass(thread, now_ns);
       const bool goes_on = thread.state == State::stopped && halt == session::Halt::none;
       thread.state = goes_on ? State::runnable : State::blocked;
@@ -125,14 +141,18 @@ void Waits::look(session::Halt halt, Nanoseconds before_ns, Nanoseconds now_ns) 
   }
 }
 
-// A record that would show it was told before the last look, or is lost.
-std::vector<ThreadId> Waits::halted_without_path(std::size_t most) {
+// Of a halt, a record that would show it was told before the last look, or is lost.
+bool Waits::stands_nowhere_known(const Thread& thread, Nanoseconds now_ns) const {
+  if (stands_still(thread)) return !thread.path;
+  if (halt_ != session::Halt::none) return thread.seen_ns < before_ns_;
+  return thread.state == State::blocked && !thread.path && now_ns - thread.left_ns >= kReadAfter;
+}
+
+std::vector<ThreadId> Waits::without_path(std::size_t most, Nanoseconds now_ns) {
   std::vector<ThreadId> threads;
-  if (halt_ == session::Halt::none) return threads;
   for (auto& [tid, known] : threads_) {
     Thread& thread = known.thread;
-    const bool is_meant = stands_still(thread) ? !thread.path : thread.seen_ns < before_ns_;
-    if (!is_meant || thread.was_asked_for) continue;
+    if (thread.was_asked_for || !stands_nowhere_known(thread, now_ns)) continue;
     if (threads.size() == most) break;
     thread.was_asked_for = true;
     threads.push_back(known.id);
@@ -213,6 +233,7 @@ std::optional<Wait> Waits::on_core(ThreadId id, Thread& thread, Nanoseconds time
   thread.seen_ns = std::max(thread.seen_ns, time_ns);
   thread.has_run = true;
   thread.next_path.reset();  // of a switch whose record is lost
+  thread.next_in_call = true;
   const bool waited = std::exchange(thread.state, State::running) != State::running;
   return waited && time_ns > start_ns_ ? std::optional(take(id, thread, true)) : std::nullopt;
 }
@@ -225,7 +246,7 @@ std::vector<Wait> Waits::cut(Nanoseconds time_ns) {
   std::vector<Wait> waits;
   for (auto& [tid, known] : threads_) {
     pass(known.thread, time_ns);
-    known.thread.was_asked_for = false;
+    if (known.thread.state != State::blocked) known.thread.was_asked_for = false;
     if (known.thread.state == State::running) continue;
     waits.push_back(take(known.id, known.thread, false));
   }

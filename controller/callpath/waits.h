@@ -9,8 +9,12 @@
 // A process that is stopped or frozen stands still (session/halt_watch.h). Nothing records when
 // that begins: a look finds it afterwards. A thread that has left its core since the look before
 // did so because of it, and any other that is blocked is taken to stand still from that look on.
-// Not every switch is sampled, and a late reader loses the last records before a halt. Where a
-// thread stands is then read from outside, as it does not change.
+// Looks miss halts that are shorter than the time between two. So in a process that was stopped
+// lately, a thread that leaves its core in the midst of its own code, and not for another thread,
+// is stopped, too: such code has no other reason to wait than a page of memory.
+// Not every switch is sampled, a thread may block before its events are open, and a late reader
+// loses the last records before a halt. Where a thread stands is then read from outside, as it does
+// not change.
 #pragma once
 
 #include <cstddef>
@@ -68,8 +72,9 @@ class Waits {
   // over by that. REQUIRES: all events up to `read_ns` were told.
   std::optional<Wait> stands_on(ThreadId thread, NodeId path, bool is_complete,
                                 Nanoseconds read_ns);
-  // The path of the switch that comes next, and whether it reaches the outermost frame.
-  void leaving(ThreadId thread, NodeId path, bool is_complete = true);
+  // The path of the switch that comes next, whether it reaches the outermost frame, and whether the
+  // thread is in a system call.
+  void leaving(ThreadId thread, NodeId path, bool is_complete = true, bool in_call = true);
   void leave(ThreadId thread, Nanoseconds time_ns, bool preempted);
   void wake(Tid thread, Nanoseconds time_ns, Waker waker = Waker::thread);
   // The path of a wake-up, shortly before it or after it.
@@ -79,9 +84,10 @@ class Waits {
   // A look at `now_ns` finds whether the process stands still; the look before it was at
   // `before_ns`, or there was none (0).
   void look(session::Halt halt, Nanoseconds before_ns, Nanoseconds now_ns);
-  // Returns threads of a process that stands still of which no record tells where they do, each
-  // once until the next cut.
-  std::vector<ThreadId> halted_without_path(std::size_t most);
+  // Returns threads off their core of which no record tells where they stand: those that have been
+  // blocked for a while, each once in a wait, and those of a process that stands still, each once
+  // until the next cut.
+  std::vector<ThreadId> without_path(std::size_t most, Nanoseconds now_ns);
   // Cuts all waits at this time, so that what they have lasted is counted, and they go on.
   std::vector<Wait> cut(Nanoseconds time_ns);
 
@@ -92,7 +98,8 @@ class Waits {
   // it was; with `is_last` up to the last cut, if anything ever did. nullopt if the thread is not
   // known, or no switch was seen of any thread.
   std::optional<Nanoseconds> take_on_core(ThreadId thread, bool is_last);
-  std::vector<ThreadId> threads() const;  // that have begun and not ended
+  std::vector<ThreadId> threads() const;                           // that have begun and not ended
+  bool knows(ThreadId thread) { return find(thread) != nullptr; }  // as one of them
 
   // Returns the times of a thread that has begun and not ended, for tests.
   const ThreadTimes& times(ThreadId thread) { return find(thread)->times; }
@@ -105,7 +112,7 @@ class Waits {
     Nanoseconds unproved_ns = 0;       // of it: since anything showed that it runs
     bool has_run = false;              // anything ever did
     State state = State::running;
-    bool was_asked_for = false;   // by halted_without_path(), since the last cut
+    bool was_asked_for = false;   // by without_path(), in this wait, or since the last cut
     Nanoseconds since_ns = 0;     // of the state, or of the last cut
     Nanoseconds seen_ns = 0;      // when an event last told something of it
     Nanoseconds left_ns = 0;      // when this wait began
@@ -114,6 +121,7 @@ class Waits {
     Nanoseconds stopped_ns = 0;
     Nanoseconds frozen_ns = 0;
     bool next_is_complete = false;
+    bool next_in_call = true;
     bool is_complete = false;
     std::optional<NodeId> next_path;   // of the switch that comes
     std::optional<NodeId> path;        // of this wait
@@ -130,9 +138,11 @@ class Waits {
   void pass(Thread& thread, Nanoseconds time_ns) const;
   static void begin_wait(Thread& thread, State state);  // whose path is not known
   void stand_still(Thread& thread, Nanoseconds before_ns, Nanoseconds now_ns) const;
+  bool stands_nowhere_known(const Thread& thread, Nanoseconds now_ns) const;
   static bool stands_still(const Thread& thread) {
     return thread.state == State::stopped || thread.state == State::frozen;
   }
+  bool was_stopped_lately(Nanoseconds now_ns) const;
   State off_core() const;  // of a thread that leaves its core, unless it is preempted
   void doubt(Thread& thread) const;
   std::optional<Wait> on_core(ThreadId id, Thread& thread, Nanoseconds time_ns) const;
@@ -143,6 +153,7 @@ class Waits {
   bool has_switched_ = false;                 // any thread
   session::Halt halt_ = session::Halt::none;  // at the last look
   bool halt_is_over_ = false;                 // a thread that stood still has come to a core since
+  Nanoseconds stopped_ns_ = 0;                // at the last look that found it so; 0: at none
   Nanoseconds halted_after_ns_ = 0;           // the last look that did not find it
   Nanoseconds before_ns_ = 0;                 // the look before the last; it found the same halt
 };

@@ -242,6 +242,24 @@ TEST_CASE("a thread that was blocked from the beginning has the path of its stac
   CHECK(fixture.recording.chains.complete == 0);  // it is no sample
 }
 
+TEST_CASE("what a thread waits before its stack is read is kept for its path", "[callpath]") {
+  Fixture fixture(Grouping::all);
+  constexpr ThreadId kParked{102, 3};
+  fixture.recorder.take(perf::ThreadStartEvent{kParked, {}, 0, true});
+  fixture.recorder.settle(4000);
+  unwind::Chain chain;
+  chain.frames = {{1, 0, unwind::FrameHow::instruction}, {2, 0, unwind::FrameHow::table}};
+  chain.end = unwind::ChainEnd::outermost;
+  if (GENERATE(true, false)) {
+    fixture.recorder.stands_on(kParked, chain, 5000);
+    fixture.recorder.settle(6000);
+    CHECK(fixture.value(Metric::blocked_ns, {1002, 1}) == 6000);
+  } else {
+    fixture.recorder.settle(6000, true);
+    CHECK(fixture.value(Metric::blocked_ns, {}) == 6000);
+  }
+}
+
 TEST_CASE("threads are grouped by the name that they have", "[callpath]") {
   Fixture fixture(Grouping::by_name);
   fixture.sample(kOne, {1}, 10);

@@ -115,19 +115,19 @@ TEST_CASE("where a halted thread stands is read if its switch was not sampled", 
   waits.begin(kOne, 0, false);
   waits.begin(kTwo, 0, false);
   waits.look(Halt::none, 0, 1000);
-  CHECK(waits.halted_without_path(9).empty());
+  CHECK(waits.without_path(9, 0).empty());
   waits.leave(kOne, 1500, false);
   waits.leaving(kTwo, 8);
   waits.leave(kTwo, 1500, false);
   waits.look(Halt::stopped, 1000, 2000);
-  CHECK(waits.halted_without_path(9) == std::vector{kOne});
-  CHECK(waits.halted_without_path(9).empty());  // it is asked for once
+  CHECK(waits.without_path(9, 0) == std::vector{kOne});
+  CHECK(waits.without_path(9, 0).empty());  // it is asked for once
   waits.stands_on(kOne, 7, true, 2100);
   waits.stands_on(kTwo, 7, true, 2100);  // where that one stands is known
   for (const auto& wait : waits.cut(3000)) {
     CHECK((wait.path == (wait.thread == kOne ? NodeId{7} : NodeId{8}) && wait.stopped_ns == 1500));
   }
-  CHECK(waits.halted_without_path(9).empty());
+  CHECK(waits.without_path(9, 0).empty());
 }
 
 TEST_CASE("what is read of a halted thread is void once it has moved on", "[callpath]") {
@@ -137,7 +137,7 @@ TEST_CASE("what is read of a halted thread is void once it has moved on", "[call
   waits.look(Halt::none, 0, 1000);
   waits.leave(kOne, 1500, false);
   waits.look(Halt::stopped, 1000, 2000);
-  REQUIRE(waits.halted_without_path(9).size() == 1);
+  REQUIRE(waits.without_path(9, 0).size() == 1);
   waits.come(kOne, 2200);
   waits.leave(kOne, 2300, false);
   waits.stands_on(kOne, 7, true, 2100);
@@ -161,9 +161,9 @@ TEST_CASE("a thread stands still whose last records before the halt are lost", "
     waits.leaving(kOne, 6);  // the switch of this sample is lost
   }
   waits.look(Halt::stopped, 1000, 2000);
-  CHECK(waits.halted_without_path(9).empty());  // the record may be still to come
+  CHECK(waits.without_path(9, 0).empty());  // the record may be still to come
   waits.look(Halt::stopped, 2000, 3000);
-  REQUIRE(waits.halted_without_path(9) == std::vector{kOne});
+  REQUIRE(waits.without_path(9, 0) == std::vector{kOne});
   const auto over = waits.stands_on(kOne, 7, true, 3100);
   REQUIRE(over.has_value() == woken);
   if (woken) CHECK((over->path == NodeId{5} && over->runnable_ns == 1700 && over->over));
@@ -198,6 +198,56 @@ TEST_CASE("a path belongs to the next switch only", "[callpath]") {
   CHECK(waits.come(kOne, 20)->path == NodeId{7});
   waits.leave(kOne, 30, false);
   CHECK_FALSE(waits.come(kOne, 40)->path);
+}
+
+TEST_CASE("a halt between two looks is told by where the thread left its core", "[callpath]") {
+  using session::Halt;
+  constexpr Nanoseconds ms = kMillisecond;
+  Waits waits;
+  waits.begin(kOne, 0, false);
+  waits.look(Halt::none, 0, 8 * ms);
+  const auto leave_and_come = [&](Nanoseconds from_ns, bool preempted, bool in_call) {
+    waits.leaving(kOne, 7, true, in_call);
+    waits.leave(kOne, from_ns, preempted);
+    return waits.come(kOne, from_ns + 2 * ms).value();
+  };
+  CHECK(leave_and_come(9 * ms, false, false).blocked_ns == 2 * ms);  // it waits for a page
+  waits.leaving(kOne, 7, true, false);
+  waits.leave(kOne, 15 * ms, false);
+  waits.look(Halt::stopped, 8 * ms, 16 * ms);
+  CHECK(waits.come(kOne, 18 * ms)->stopped_ns == 3 * ms);
+  CHECK(leave_and_come(19 * ms, false, false).stopped_ns == 2 * ms);
+  CHECK(leave_and_come(22 * ms, false, true).blocked_ns == 2 * ms);
+  waits.look(Halt::none, 16 * ms, 25 * ms);
+  CHECK(leave_and_come(26 * ms, false, false).stopped_ns == 2 * ms);
+  CHECK(leave_and_come(29 * ms, true, false).runnable_ns == 2 * ms);
+  waits.leaving(kOne, 7, true, false);
+  waits.leave(kOne, 32 * ms, false);
+  waits.look(Halt::none, 25 * ms, 33 * ms);  // it goes on, and waits for a core
+  const auto wait = waits.come(kOne, 34 * ms);
+  CHECK((wait->stopped_ns == ms && wait->runnable_ns == ms));
+  waits.look(Halt::none, 33 * ms, 2000 * ms);
+  CHECK(leave_and_come(2001 * ms, false, false).blocked_ns == 2 * ms);
+}
+
+TEST_CASE("where a thread has blocked for long is asked for once, if it is not known",
+          "[callpath]") {
+  Waits waits;
+  waits.begin(kOne, 0, true);
+  waits.begin(kTwo, 0, false);
+  waits.leaving(kTwo, 7);
+  waits.leave(kTwo, 10, false);
+  CHECK(waits.without_path(9, kMillisecond).empty());
+  CHECK(waits.without_path(9, 100 * kMillisecond) == std::vector{kOne});
+  waits.cut(200 * kMillisecond);
+  CHECK(waits.without_path(9, 300 * kMillisecond).empty());  // its stack could not be read
+  waits.come(kOne, 400 * kMillisecond);
+  waits.leave(kOne, 401 * kMillisecond, false);  // another wait
+  CHECK(waits.without_path(9, 500 * kMillisecond) == std::vector{kOne});
+  CHECK_FALSE(waits.stands_on(kOne, 5, true, 500 * kMillisecond));
+  const auto wait = waits.come(kOne, 601 * kMillisecond);
+  REQUIRE(wait);
+  CHECK((wait->path == NodeId{5} && wait->blocked_ns == 200 * kMillisecond));
 }
 
 TEST_CASE("a long wait is counted in parts, under its path", "[callpath]") {
