@@ -6,12 +6,12 @@
 
 #include "unwind/elf_image.h"
 #include "unwind/shared_memory.h"
+#include "unwind/vdso.h"
 
 namespace causalctl::unwind {
 namespace {
 
 constexpr std::string_view kDeleted = " (deleted)";
-constexpr std::string_view kVdso = "[vdso]";
 // Text that was moved to anonymous memory lies between other parts of its file, which are at most
 // this many lines away.
 constexpr std::size_t kNeighbours = 16;

@@ -2,6 +2,7 @@
 
 #include <libelf.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "controller/base/regular_file.h"
@@ -9,6 +10,7 @@
 #include "unwind/elf_image.h"
 #include "unwind/loaded_files.h"
 #include "unwind/target_file.h"
+#include "unwind/vdso.h"
 
 namespace causalctl::unwind {
 namespace {
@@ -22,14 +24,23 @@ std::string build_id_of_file(int fd) {
   return id;
 }
 
-ModuleFile module_file(Fd fd, std::string path) {
+ModuleFile module_file(Fd fd, std::string path, int error) {
   ModuleFile module;
   module.path = std::move(path);
-  if (!fd) return module;
+  if (!fd) {
+    module.error = error;
+    return module;
+  }
   module.segments = load_segments(fd.get());
   module.build_id = build_id_of_file(fd.get());
   module.fd = std::move(fd);
   return module;
+}
+
+ModuleFile vdso_module(Pid target, const MappedFile& file) {
+  Fd fd = vdso_file(vdso_bytes(target, file));
+  const int error = errno;
+  return module_file(std::move(fd), std::string(kVdso), error);
 }
 
 }  // namespace
@@ -46,12 +57,17 @@ std::optional<Address> ModuleFile::link_address(std::uint64_t offset) const {
 }
 
 ModuleFile open_module_file(Pid target, const MappedFile& file) {
+  if (file.path == kVdso) return vdso_module(target, file);
   OpenedFile opened = open_mapped_file(target, file);
-  return module_file(std::move(opened.fd), opened.path.empty() ? file.path : opened.path);
+  return module_file(std::move(opened.fd), opened.path.empty() ? file.path : opened.path,
+                     opened.error);
 }
 
 ModuleFile open_module_file(const std::string& path) {
-  return module_file(open_regular(path), path);
+  if (path == kVdso) return vdso_module(0, {});
+  Fd fd = open_regular(path);
+  const int error = errno;
+  return module_file(std::move(fd), path, error);
 }
 
 }  // namespace causalctl::unwind

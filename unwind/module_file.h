@@ -1,5 +1,5 @@
 // A file with code that a process has mapped, kept open. Its name may be deleted meanwhile, and the
-// process may unload it; what it says of an address stays the same.
+// process may unload it; what it says of an address stays the same. The vdso is copied into one.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ struct ModuleFile {
   std::string path;      // where its name leads here: debug files are looked for beside it
   std::string build_id;  // in hexadecimal; empty if it has none, or cannot be read
   std::vector<LoadSegment> segments;
+  int error = 0;  // the errno with which it could not be opened; 0 if its name means another file
 
   // Returns the link-time address of a byte of the file, or nullopt if it is not loaded as code.
   std::optional<Address> link_address(std::uint64_t offset) const;

@@ -19,16 +19,14 @@
 #include "controller/base/regular_file.h"
 #include "unwind/debug_file_search.h"
 #include "unwind/target_file.h"
-#include "unwind/target_memory.h"
+#include "unwind/vdso.h"
 
 namespace causalctl::unwind {
 namespace {
 
 int open_vdso(LoadedModule& module, Elf** elf) {
-  const std::size_t size = module.file.end - module.file.start;
-  if (size > kLargestVdso) return -1;
-  module.image.resize(size);
-  if (!read_target(module.target, module.file.start, module.image)) return -1;
+  module.image = vdso_bytes(module.target, module.file);
+  if (module.image.empty()) return -1;
   *elf = elf_memory(reinterpret_cast<char*>(module.image.data()), module.image.size());
   return -1;  // without a descriptor libdwfl takes *elf
 }
@@ -38,8 +36,9 @@ int find_elf(Dwfl_Module*, void** user_data, const char*, Dwarf_Addr, char** fil
   *elf = nullptr;
   auto* module = static_cast<LoadedModule*>(*user_data);
   if (module == nullptr) return -1;
-  if (module->file.path == "[vdso]") return open_vdso(*module, elf);
-  if (!module->host_path.empty()) {
+  const bool in_file = !module->host_path.empty();
+  if (module->file.path == kVdso && !in_file) return open_vdso(*module, elf);
+  if (in_file) {
     *file_name = ::strdup(module->file.path.c_str());
     return open_regular(module->host_path).release();
   }

@@ -11,7 +11,7 @@
 #include "controller/base/procfs.h"
 #include "unwind/call_site.h"
 #include "unwind/target_file.h"
-#include "unwind/target_memory.h"
+#include "unwind/vdso.h"
 
 namespace causalctl::unwind {
 namespace {
@@ -121,11 +121,7 @@ std::span<const std::byte> TargetImages::constant_bytes(Address address) {
 }
 
 std::shared_ptr<ImageFile> TargetImages::open(const MappedFile& place) {
-  if (place.path == "[vdso]") {
-    std::vector<std::byte> copy(std::min<std::size_t>(place.end - place.start, kLargestVdso));
-    if (!read_target(target_, place.start, copy)) return std::make_shared<ImageFile>();
-    return std::make_shared<ImageFile>(std::move(copy));
-  }
+  if (place.path == kVdso) return std::make_shared<ImageFile>(vdso_bytes(target_, place));
   const OpenedFile opened = open_mapped_file(target_, place);
   struct stat status {};
   if (!opened.fd || ::fstat(opened.fd.get(), &status) != 0 || status.st_size <= 0) {

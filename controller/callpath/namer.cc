@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <exception>
 
 #include "controller/base/log.h"
@@ -48,8 +49,10 @@ void name_from_files(Recording& recording) {
   }
 }
 
-Namer::Namer(Pid target)
-    : target_(target), thread_(start_thread("the names of functions", [this] { work(); })) {}
+Namer::Namer(Pid target, ModuleFiles& files)
+    : target_(target),
+      files_(files),
+      thread_(start_thread("the names of functions", [this] { work(); })) {}
 
 Namer::~Namer() {
   {
@@ -93,20 +96,28 @@ std::size_t Namer::open_questions() {
   return open_;
 }
 
-unwind::Symbolizer* Namer::symbolizer_of(const Question& question) {
-  if (question.file == nullptr || !question.file->fd) {  // the vdso, which is only in memory
-    if (!live_) live_ = std::make_unique<unwind::Symbolizer>(target_);
-    return live_.get();
+// Returns nullptr if the file cannot be had.
+unwind::Symbolizer* Namer::symbolizer_of(std::uint32_t module) {
+  auto known = by_module_.find(module);
+  if (known == by_module_.end()) {
+    ModuleFiles::File file = files_.get(module);
+    if (!file->fd) return nullptr;
+    if (by_module_.size() >= files_.most_open()) {
+      by_module_.erase(std::min_element(
+          by_module_.begin(), by_module_.end(),
+          [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+    }
+    auto symbolizer = std::make_unique<unwind::Symbolizer>(*file);
+    known = by_module_.emplace(module, Known{std::move(file), std::move(symbolizer)}).first;
   }
-  auto& known = by_module_[question.module];
-  if (!known) known = std::make_unique<unwind::Symbolizer>(*question.file);
-  return known.get();
+  known->second.used = ++uses_;
+  return known->second.symbolizer.get();
 }
 
 std::vector<SourceFrame> Namer::look_up(const Question& question) {
-  unwind::Symbolizer* symbolizer = symbolizer_of(question);
-  if (symbolizer != live_.get()) return frames_in_file(*symbolizer, question.offset);
-  return source_frames(*symbolizer, question.start + question.offset);
+  unwind::Symbolizer* symbolizer = symbolizer_of(question.module);
+  return symbolizer != nullptr ? frames_in_file(*symbolizer, question.offset)
+                               : std::vector<SourceFrame>();
 }
 
 void Namer::answer(const Question& question) {
@@ -125,9 +136,9 @@ void Namer::answer(const Question& question) {
 std::string Namer::function_at(const std::string& path, Address offset) {
   const auto known = by_path_.find(path);
   if (known == by_path_.end()) return {};
-  const Question& question = known->second;
-  if (question.file == nullptr || !question.file->fd) return {};
-  const auto frames = frames_in_file(*symbolizer_of(question), offset);
+  unwind::Symbolizer* symbolizer = symbolizer_of(known->second.module);
+  if (symbolizer == nullptr) return {};
+  const auto frames = frames_in_file(*symbolizer, offset);
   if (frames.empty()) return {};
   // Without a symbol it is the place, which says nothing of what is a part of what.
   const std::string& name = frames.back().function;

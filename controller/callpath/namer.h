@@ -33,18 +33,17 @@ void name_from_files(Recording& recording);
 
 class Namer {
  public:
-  explicit Namer(Pid target);
-  ~Namer();  // does not answer what is left
+  Namer(Pid target, ModuleFiles& files);  // which must outlive it
+  ~Namer();                               // does not answer what is left
   Namer(const Namer&) = delete;
   Namer& operator=(const Namer&) = delete;
 
   struct Question {
     LocationId id = 0;
     std::uint32_t module = 0;
-    const unwind::ModuleFile* file = nullptr;  // must live as long as this object
-    const std::string* path = nullptr;         // of the module, as in the maps; lives as long, too
-    Address start = 0;                         // where a module without a file is mapped
-    Address offset = 0;                        // within the code of the location
+    const std::string* path =
+        nullptr;         // of the module, as in the maps; lives as long as this object
+    Address offset = 0;  // within the code of the location
   };
   struct Answer {
     LocationId id = 0;
@@ -87,12 +86,19 @@ class Namer {
   std::optional<TailCall> find_tail(const TailQuestion& question);
   std::string function_at(const std::string& path, Address offset);
   std::vector<SourceFrame> look_up(const Question& question);
-  unwind::Symbolizer* symbolizer_of(const Question& question);
+  unwind::Symbolizer* symbolizer_of(std::uint32_t module);
+
+  struct Known {
+    ModuleFiles::File file;  // which its symbolizer needs
+    std::unique_ptr<unwind::Symbolizer> symbolizer;
+    std::uint64_t used = 0;  // the number of the last use
+  };
 
   Pid target_;
+  ModuleFiles& files_;
   // These are used by the thread alone.
-  std::unordered_map<std::uint32_t, std::unique_ptr<unwind::Symbolizer>> by_module_;
-  std::unique_ptr<unwind::Symbolizer> live_;
+  std::unordered_map<std::uint32_t, Known> by_module_;
+  std::uint64_t uses_ = 0;
   std::unordered_map<std::string, Question> by_path_;  // one question of each module
   std::optional<TailCalls> tails_;
   std::uint64_t mappings_ = 0;  // that tails_ has read

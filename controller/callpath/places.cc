@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "unwind/shared_memory.h"
+#include "unwind/vdso.h"
 
 namespace causalctl::callpath {
 namespace {
@@ -19,7 +20,7 @@ bool is_file(const perf::MapEvent& event) {
 }  // namespace
 
 Places::Places(Pid target, Recording& recording)
-    : target_(target), recording_(recording), loaded_(target), perf_map_(target) {
+    : target_(target), recording_(recording), loaded_(target), files_(target), perf_map_(target) {
   unwind::MappedFile none;
   none.path = kAnonymous;
   module_of(none);  // number 0
@@ -46,7 +47,7 @@ void Places::take(const std::vector<procfs::Map>& maps) {
 void Places::mapped(const perf::MapEvent& event) {
   const Address end = event.start + event.length;
   if (end <= event.start) return;
-  if (!is_file(event)) return put(event.start, end, 0, 0);
+  if (!is_file(event) && event.path != unwind::kVdso) return put(event.start, end, 0, 0);
   unwind::MappedFile file;
   file.path = event.path;
   file.device = event.device;
@@ -57,7 +58,7 @@ void Places::mapped(const perf::MapEvent& event) {
   file.first_offset = event.file_offset;
   const std::uint32_t module = module_of(file);
   if (module == 0) return put(event.start, end, 0, 0);
-  const auto address = files_[module].file.link_address(event.file_offset);
+  const auto address = files_.get(module)->link_address(event.file_offset);
   put(event.start, end, module, event.start - address.value_or(event.file_offset));
 }
 
@@ -65,11 +66,13 @@ std::uint32_t Places::module_of(const unwind::MappedFile& file) {
   const auto [known, is_new] = modules_.try_emplace(
       {file.device, file.inode, file.path}, static_cast<std::uint32_t>(recording_.modules.size()));
   if (is_new) {
-    const bool in_file = !file.path.empty() && file.path.front() == '/';
-    auto opened = in_file ? unwind::open_module_file(target_, file) : unwind::ModuleFile();
+    const bool has_file =
+        !file.path.empty() && (file.path.front() == '/' || file.path == unwind::kVdso);
+    auto opened = has_file ? files_.open(file) : unwind::ModuleFile();
     if (unwind::is_shared_memory(file.path) && opened.segments.empty()) return known->second = 0;
     recording_.modules.push_back({file.path, opened.build_id});
-    files_.push_back({std::move(opened), file.path, file.start});
+    files_.add(std::move(opened), file.path);
+    paths_.push_back(file.path);
   }
   return known->second;
 }

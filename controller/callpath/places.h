@@ -14,13 +14,13 @@
 #include <unordered_map>
 
 #include "controller/base/types.h"
+#include "controller/callpath/module_files.h"
 #include "controller/callpath/recording.h"
 #include "controller/perf/events.h"
 #include "controller/symbols/mappings.h"
 #include "controller/symbols/perf_map.h"
 #include "controller/symbols/pieces.h"
 #include "unwind/loaded_files.h"
-#include "unwind/module_file.h"
 
 namespace causalctl::callpath {
 
@@ -50,19 +50,12 @@ class Places final : public symbols::MappingFollower {
   // Changes whenever what is mapped does.
   std::uint64_t mappings() const { return mappings_; }
 
-  // The file of a module; its descriptor is not open if it cannot be had.
-  const unwind::ModuleFile& file(std::uint32_t module) const { return files_.at(module).file; }
-  const std::string& path(std::uint32_t module) const { return files_.at(module).path; }
-  // Where the module was mapped first.
-  Address first_start(std::uint32_t module) const { return files_.at(module).start; }
+  ModuleFiles& files() { return files_; }
+  // Of a module, as in the maps. It does not move.
+  const std::string& path(std::uint32_t module) const { return paths_.at(module); }
 
  private:
   using FileKey = std::tuple<std::uint64_t, std::uint64_t, std::string>;  // device, inode, path
-  struct File {
-    unwind::ModuleFile file;
-    std::string path;
-    Address start = 0;
-  };
 
   LocationId compiled(Address address, bool is_call);
   std::uint32_t module_of(const unwind::MappedFile& file);
@@ -72,8 +65,9 @@ class Places final : public symbols::MappingFollower {
   Recording& recording_;
   unwind::LoadedFiles loaded_;
   std::map<FileKey, std::uint32_t> modules_;
-  std::deque<File> files_;  // by module; they do not move
-  symbols::Pieces pieces_;  // their files are modules, their places offsets of locations
+  ModuleFiles files_;
+  std::deque<std::string> paths_;  // by module; they do not move
+  symbols::Pieces pieces_;         // their files are modules, their places offsets of locations
   std::uint64_t mappings_ = 0;
   std::map<std::tuple<std::uint32_t, Address, bool>, LocationId> locations_;
   symbols::PerfMapFile perf_map_;

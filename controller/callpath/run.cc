@@ -84,7 +84,7 @@ class Run {
         places_(target, recording),
         following_(unwinder_),
         mappings_(target, {&places_, &following_}),
-        namer_(target),
+        namer_(target, places_.files()),
         missing_callers_(places_, namer_, recording),
         recorder_(
             {[this](const perf::SampleEvent& sample) -> const unwind::Chain& {
@@ -232,10 +232,9 @@ class Run {
     for (; asked_ < recording_.locations.size(); ++asked_) {
       const Location& location = recording_.locations[asked_];
       if (location.module == 0) continue;
-      const unwind::ModuleFile& file = places_.file(location.module);
-      namer_.ask(Namer::Question{
-          static_cast<LocationId>(asked_), location.module, &file, &places_.path(location.module),
-          places_.first_start(location.module), location.offset - location.is_call});
+      namer_.ask(Namer::Question{static_cast<LocationId>(asked_), location.module,
+                                 &places_.path(location.module),
+                                 location.offset - location.is_call});
     }
     for (Namer::Answer& answer : namer_.answers()) {
       recording_.locations[answer.id].frames = std::move(answer.frames);
@@ -300,6 +299,7 @@ class Run {
     }
     let_go();
     wait_for_names();
+    places_.files().warn(recording_);
   }
 
   // Closes all that is open on the target.

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "controller/base/clock.h"
+#include "unwind/vdso.h"
 
 namespace causalctl::symbols {
 namespace {
@@ -34,7 +35,7 @@ procfs::Map line_of(const perf::MapEvent& event) {
   line.offset = event.file_offset;
   line.device = event.device;
   line.inode = event.inode;
-  if (event.inode != 0) line.path = event.path;
+  if (event.inode != 0 || event.path == unwind::kVdso) line.path = event.path;
   return line;
 }
 

@@ -99,6 +99,20 @@ def test_stopped_in_a_switch_that_is_not_sampled(options, program, tmp_path):
     check_path(report, "stopped", path)
 
 
+def test_stopped_in_slices_that_are_shorter_than_the_looks(options, program, tmp_path):
+    with running(program, "work") as pid, recording(options, tmp_path, pid) as recorder:
+        end = time.monotonic() + 1.5
+        while time.monotonic() < end:
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(0.005)
+            os.kill(pid, signal.SIGCONT)
+            time.sleep(0.005)
+        _, report = interrupted_report(options, tmp_path, recorder)
+    assert total(report, "stopped") > 4e8, report["columns"]
+    # The loop never blocks; until the first look that finds it stopped, a stop seems to be a wait.
+    assert total(report, "blocked") < 0.1 * total(report, "stopped"), report["columns"]
+
+
 def test_stopped_all_the_time(options, program, tmp_path):
     with running(program, "work") as pid, stopped(options, pid) as path:
         report = recorded(options, tmp_path, pid, "--duration", "1s")
@@ -176,6 +190,23 @@ def test_of_a_loop_nothing_is_missing(options, program, tmp_path):
         report = recorded(options, tmp_path, pid, "--duration", "1s")
     found = finding(report, "cpu-missing")
     assert found["ns"] < 0.1 * found["of_ns"], found
+
+
+def test_the_vdso_of_a_program_that_was_started_by_another_and_has_ended(options, program, tmp_path):
+    done = run(options, "callpath", "--format", "json", "--", "env", str(program), "clock",
+               folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout[done.stdout.index("{"):])
+    named = sum(each["own"][0] for each in report["functions"] if "clock_gettime" in each["name"])
+    assert named > 0.8 * report["columns"][0]["total"], report["functions"][:5]
+
+
+def test_threads_that_block_as_soon_as_they_are_born(options, program, tmp_path):
+    done = run(options, "callpath", "--format", "json", "--", str(program), "pool", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout[done.stdout.index("{"):])
+    waited = Tree(report).sum("blocked", "worker", "wait_for_work")
+    assert waited > 0.75 * total(report, "blocked"), (waited, report["columns"])  # 8 of 9 threads
 
 
 def test_names_of_threads_do_not_fill_the_memory(options, program, tmp_path):

@@ -54,10 +54,43 @@ KEPT static void* request(void* unused) {
   return unused;
 }
 
+// A pool that waits for work that never comes: each worker blocks as soon as it is born.
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t work_is_there = PTHREAD_COND_INITIALIZER;
+KEPT static void wait_for_work(void) {
+  pthread_mutex_lock(&mutex);
+  for (;;) pthread_cond_wait(&work_is_there, &mutex);
+}
+static void* worker(void* unused) {
+  wait_for_work();
+  return unused;
+}
+static int pool(void) {
+  for (int i = 0; i < 8; i++) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, worker, NULL) != 0) return 1;
+  }
+  const struct timespec time = {1, 500000000};
+  nanosleep(&time, NULL);
+  return 0;
+}
+
+// A second of CPU time in the vdso, which is in no file.
+static int ask_the_time(void) {
+  struct timespec time;
+  do {
+    for (int i = 0; i < 100000; i++) clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  } while (time.tv_sec < 1);
+  return 0;
+}
+
 int main(int count, char** words) {
   const char* kind = count > 1 ? words[1] : "";
   puts("ready");
   fflush(stdout);
+  if (strcmp(kind, "pool") == 0) return pool();
+  if (strcmp(kind, "clock") == 0) return ask_the_time();
   for (long n = 0;; n++) {
     if (strcmp(kind, "deep") == 0) {
       down(5000);

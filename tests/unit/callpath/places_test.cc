@@ -92,7 +92,8 @@ TEST_CASE("locations are link-time addresses, of what is mapped at the beginning
   Fixture fixture;
   const auto here = reinterpret_cast<Address>(&mapping);
   const auto& location = fixture.at(here);
-  const auto& file = fixture.places.file(location.module);
+  const auto kept = fixture.places.files().get(location.module);
+  const auto& file = *kept;
   REQUIRE(file.fd);
   CHECK_FALSE(file.segments.empty());
   bool is_code = false;

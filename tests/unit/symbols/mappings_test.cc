@@ -43,6 +43,18 @@ struct Fixture {
 
 }  // namespace
 
+TEST_CASE("the vdso has its name, other mappings without a file have none", "[symbols][mappings]") {
+  perf::MapEvent event;
+  event.start = kFree;
+  event.length = 0x2000;
+  event.path = GENERATE("[vdso]", "//anon", "[heap]");
+  const bool is_vdso = event.path == "[vdso]";
+  CHECK(line_of(event).path == (is_vdso ? "[vdso]" : ""));
+  Fixture fixture;
+  fixture.mappings.take(event);
+  CHECK(fixture.module_at(kFree) == (is_vdso ? "[vdso]" : kAnonymous));
+}
+
 TEST_CASE("what is read counts once events reach its time", "[symbols][mappings]") {
   Fixture fixture;
   const Nanoseconds before_ns = monotonic_now();
