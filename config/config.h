@@ -92,7 +92,7 @@ struct AbSide {
   std::optional<Pid> pid;
   std::string match;
   // When the measurement can begin. All conditions that are given must hold, checked in this order.
-  std::string ready;  // pattern (ECMAScript) in its output; a group in it captures the pid
+  std::string ready;  // pattern (of RE2) in its output; a group in it captures the pid
   std::optional<unsigned> ready_port;  // of the loopback interface; it accepts a connection
   std::optional<Nanoseconds> ready_delay_ns;
   std::vector<std::string> load;  // command run against it
@@ -119,7 +119,7 @@ struct Ab {
   Nanoseconds grace_ns = 5 * kSecond;         // from SIGTERM to SIGKILL
   std::optional<std::uint64_t> seed;
   bool until_certain = false;
-  double resolution_percent = 1;  // with until_certain, smaller effects do not matter
+  double resolution_percent = 1;      // with until_certain, smaller effects do not matter
   double allow_failures_percent = 0;  // of the runs of a side, which are made again
   std::optional<double> fail_if_slower_percent;
   Predict predict;
