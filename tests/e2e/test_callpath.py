@@ -372,18 +372,20 @@ static int other(int depth);
 __attribute__((noinline)) static int one(int depth) {
   volatile char frame[1000];
   frame[depth] = 1;
-  x = x * 1664525 + 1013904223;
   if (depth == 0) {
     for (int i = 0; i < 20000; ++i) sum += i;
     return 1;
   }
-  return (x >> 30 ? one(depth - 1) : other(depth - 1)) + frame[depth];
+  return (x >> (28 + depth % 4) & 1 ? one(depth - 1) : other(depth - 1)) + frame[depth];
 }
 __attribute__((noinline)) static int other(int depth) { return one(depth) + 1; }
 int main(void) {
   puts("ready");
   fflush(stdout);
-  for (;;) sum += one(45);
+  for (;;) {  // sixteen shapes of the stack: were each another one, the tree would be large
+    x = x * 1664525 + 1013904223;
+    sum += one(45);
+  }
 }
 """
 
