@@ -52,26 +52,28 @@ bool same_function(const std::string& symbol, const std::string& other) {
   return is_mangled(symbol) && is_mangled(other) && demangle(symbol) == demangle(other);
 }
 
+}  // namespace
+
 // Tells which functions are meant, in every unit that has a DIE of them.
-class Identity {
+class FunctionIdentity {
  public:
   // The function of this DIE.
-  explicit Identity(Dwarf_Die& die) : linkage_(linkage_name(die)), file_(declared_in(die)) {
+  explicit FunctionIdentity(Dwarf_Die& die) : linkage_(linkage_name(die)), file_(declared_in(die)) {
     const char* text = dwarf_diename(&die);
     if (text != nullptr) name_ = simple_name(text);
     dwarf_decl_line(&die, &line_);
   }
   // A function that only a symbol tells of: clang -g1 describes only functions that have copies.
-  explicit Identity(const Place& function)
+  explicit FunctionIdentity(const Place& function)
       : name_(simple_name(function.function)),
         linkage_(is_mangled(function.symbol) ? function.symbol : "") {}
   // The functions that may be called so; if `declared` is not empty, the one whose source is there.
-  explicit Identity(const std::string& called, const std::string& declared = "")
+  explicit FunctionIdentity(const std::string& called, const std::string& declared = "")
       : written_(called), name_(simple_name(called)), declared_(base_name(declared)) {}
 
   // The functions with the same simple name, whatever encloses them.
-  static Identity namesakes(const std::string& called) {
-    Identity identity(called);
+  static FunctionIdentity namesakes(const std::string& called) {
+    FunctionIdentity identity(called);
     identity.written_.reset();
     identity.all_ = true;
     return identity;
@@ -127,12 +129,10 @@ class Identity {
   int line_ = 0;
 };
 
-}  // namespace
-
 // A walk through the functions of units that collects the copies of one function.
 class DebugInfo::CopySearch {
  public:
-  CopySearch(const Identity& identity, Nanoseconds until_ns)
+  CopySearch(const FunctionIdentity& identity, Nanoseconds until_ns)
       : identity_(identity), until_ns_(until_ns) {}
 
   void search(Unit& unit) {
@@ -196,7 +196,7 @@ class DebugInfo::CopySearch {
     }
   }
 
-  const Identity& identity_;
+  const FunctionIdentity& identity_;
   Nanoseconds until_ns_;
   bool late_ = false;
   bool readable_ = true;
@@ -320,9 +320,9 @@ InlinedCalls DebugInfo::inlined_calls(const Place& wanted, const std::string& wr
   found.known = entry == 0 || (own != nullptr && tells_of_copies(*own, wanted));
   if (!found.known || (function != nullptr && function->entry != entry)) return found;
   Dwarf_Die die = function != nullptr ? function->die : Dwarf_Die{};
-  Identity identity = function != nullptr ? Identity(die)
-                      : own != nullptr    ? Identity(wanted)
-                                          : Identity(written, wanted.declared);
+  FunctionIdentity identity = function != nullptr ? FunctionIdentity(die)
+                              : own != nullptr    ? FunctionIdentity(wanted)
+                                                  : FunctionIdentity(written, wanted.declared);
   if (own != nullptr) identity.look_for_namesakes(written, wanted);
   CopySearch search(identity, until_ns);
   std::vector<Unit*> units = units_that_mention(identity.name());
@@ -348,7 +348,7 @@ InlinedCalls DebugInfo::inlined_calls(const Place& wanted, const std::string& wr
 }
 
 std::vector<std::string> DebugInfo::inlined_at(const std::string& name, std::size_t count) {
-  const Identity identity = Identity::namesakes(name);
+  const FunctionIdentity identity = FunctionIdentity::namesakes(name);
   CopySearch search(identity, std::numeric_limits<Nanoseconds>::max());
   std::vector<std::string> places;
   for (Unit* unit : units_that_mention(identity.name())) {
