@@ -73,8 +73,7 @@ std::string thread_name(Pid target, Tid thread) {
 class Run {
  public:
   Run(Pid target, const Settings& settings, const Hooks& hooks, Recording& recording)
-      : target_(target),
-        settings_(settings),
+      : settings_(settings),
         hooks_(hooks),
         recording_(recording),
         events_(settings.events, settings.most_slowdown, target, recording),
@@ -330,7 +329,6 @@ class Run {
     }
   }
 
-  Pid target_;
   const Settings& settings_;
   const Hooks& hooks_;
   Recording& recording_;
