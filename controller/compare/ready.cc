@@ -15,7 +15,7 @@
 namespace causalctl::compare {
 namespace {
 
-constexpr std::size_t kLongestLine = 4096;
+constexpr std::size_t kLongestLine = 4096;  // of which a ready message needs few
 
 template <typename SocketAddress>
 bool accepts(int family, const SocketAddress& address) {

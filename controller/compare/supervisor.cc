@@ -33,9 +33,10 @@ using Message = SupervisorMessage;
 
 constexpr Nanoseconds kOrphanedGrace = kSecond;  // when the controller is gone
 constexpr Nanoseconds kRestGrace = kSecond;      // for what the command left behind
-// What a command starts ends shortly after it, as the other parts of a pipeline do.
+// Waited for what ends shortly after the command by itself, as other parts of a pipeline do.
 constexpr Nanoseconds kEndsWithCommand = 20 * kMillisecond;
-// The kernel adds up resident pages late, for each core.
+// The kernel counts resident pages for each core, and adds them up later: what it tells may be
+// less than the peak by this.
 constexpr std::uint64_t kCountedLater = std::uint64_t{512} << 10;
 constexpr int kIgnored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
 

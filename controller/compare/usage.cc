@@ -54,7 +54,7 @@ std::uint64_t status_number(std::string_view text, std::string_view name) {
 
 bool ignores_ends_of_children(Pid pid) {
   const auto status = procfs::status(pid);
-  return status && (status->signals_ignored >> (SIGCHLD - 1) & 1U) != 0;
+  return status && procfs::has_signal(status->signals_ignored, SIGCHLD);
 }
 
 Snapshot snapshot(Pid pid) {

@@ -87,9 +87,8 @@ std::string told_loss(const WatchingCost& cost) {
 
 std::string over_budget(const WatchingCost& cost, double max_slowdown_percent) {
   return fmt::format(
-      "ended early: the target ran {:.1f} % slower while nothing was paused ({}), --max-slowdown "
-      "is "
-      "{:.1f} %",
+      "ended early: the target ran {:.1f} % slower while nothing was paused ({}), "
+      "--max-slowdown is {:.1f} %",
       100 * cost.share(), parts_of(cost), max_slowdown_percent);
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <string>
 
@@ -51,11 +50,11 @@ BreakpointCost cost_of_breakpoints(const Calibration& with, std::uint32_t tag,
   BreakpointCost cost;
   cost.hot_line = is_hot(with, tag);
   cost.uprobe_share = visits_share(with, tag, way.visit_cost_ns());
-  cost.longer = cost_of_pairs(pairs);
-  if (!cost.longer) return cost;
-  const double reach = reach_of(pairs);
-  cost.low = (1 + *cost.longer) * std::exp(-reach) - 1;
-  cost.high = (1 + *cost.longer) * std::exp(reach) - 1;
+  if (const auto longer = cost_interval_of(pairs)) {
+    cost.longer = longer->value;
+    cost.low = longer->low;
+    cost.high = longer->high;
+  }
   return cost;
 }
 

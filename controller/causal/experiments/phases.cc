@@ -42,6 +42,13 @@ std::optional<double> cost_of_pairs(const Pairs& pairs) {
 
 double reach_of(const Pairs& pairs) { return statistics::half_interval_of_mean(log_ratios(pairs)); }
 
+std::optional<Interval> cost_interval_of(const Pairs& pairs) {
+  const auto cost = cost_of_pairs(pairs);
+  if (!cost) return std::nullopt;
+  const double reach = reach_of(pairs);
+  return Interval{*cost, (1 + *cost) * std::exp(-reach) - 1, (1 + *cost) * std::exp(reach) - 1};
+}
+
 PhaseJudge::PhaseJudge(const Calibration& with)
     : with_(with), lost_before_(with.parts.session.losses().records_lost) {
   with.engine.begin_judging();

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/base/interval.h"
 #include "controller/base/types.h"
 #include "controller/causal/engine/engine.h"
 
@@ -26,6 +27,8 @@ using Pairs = std::vector<std::pair<double, double>>;
 std::optional<double> cost_of_pairs(const Pairs& pairs);
 // Returns half of the 95 % interval of the mean of log(on/off), by Student's t. Pure.
 double reach_of(const Pairs& pairs);
+// Returns the cost with the ends of its 95 % interval; nullopt as cost_of_pairs(). Pure.
+std::optional<Interval> cost_interval_of(const Pairs& pairs);
 
 // Returns the progress period over one phase, at the point with the most visits; 0 if it has fewer
 // than two. Returns nullopt if the phase says nothing, for the same reasons as an experiment

@@ -1,7 +1,6 @@
 #include "controller/causal/experiments/sampling_cost.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace causalctl::causal {
 namespace {
@@ -17,12 +16,9 @@ SamplingCost measure(const Calibration& with, Nanoseconds period_ns, Nanoseconds
     return plain_period(with, budget_ns / 6);
   });
   session.enable_sampling(true);
-  SamplingCost cost{period_ns, cost_of_pairs(pairs)};
-  if (!cost.cost) return cost;
-  const double reach = reach_of(pairs);
-  cost.low = (1 + *cost.cost) * std::exp(-reach) - 1;
-  cost.high = (1 + *cost.cost) * std::exp(reach) - 1;
-  return cost;
+  const auto slower = cost_interval_of(pairs);
+  if (!slower) return {period_ns, std::nullopt};
+  return {period_ns, slower->value, slower->low, slower->high};
 }
 
 }  // namespace
