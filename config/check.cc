@@ -72,6 +72,12 @@ void check_names(const Progress& progress) {
       throw UsageError(fmt::format("two progress points are called {}", point.name),
                        "reports tell them apart by their names");
     }
+    if (point.begin == point.end) {
+      throw UsageError(
+          fmt::format("latency {}: its begin is its end, {}", point.name, point.begin),
+          "name two places that each piece of work passes one after the other; how often one is "
+          "passed is --progress");
+    }
   }
 }
 

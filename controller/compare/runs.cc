@@ -224,10 +224,12 @@ class Comparing {
     if (!first_failure_.empty()) warnings.push_back("the first run that failed: " + first_failure_);
     warnings.insert(warnings.end(), remarks_.begin(), remarks_.end());
     for (const auto& [latency, runs] : unpaired_) {
-      if (const auto share = unended_share(runs)) {
-        warnings.push_back(text_of_unended(
+      if (const auto share = unpaired_share(runs)) {
+        warnings.push_back(text_of_unpaired(
             fmt::format("{}, {}", latency.first, latency.second == Side::a ? "A" : "B"), *share,
-            "Its latency is that of the others, as far as they are seen to end"));
+            "Its latency is that of the others, as far as they are seen to end",
+            "Its latency is longer than shown: such an end is taken for that of a request in "
+            "flight, unless there is none"));
       }
     }
     if (records_lost_ > 0) {

@@ -12,7 +12,7 @@
 
 #include "config/config.h"
 #include "controller/base/error.h"
-#include "controller/base/unended_share.h"
+#include "controller/base/unpaired_share.h"
 #include "controller/compare/comparison.h"
 
 namespace causalctl::compare {

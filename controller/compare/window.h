@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "controller/base/unended_share.h"
+#include "controller/base/unpaired_share.h"
 #include "controller/compare/comparison.h"
 #include "controller/perf/session.h"
 #include "controller/progress/progress.h"

@@ -11,13 +11,22 @@
 namespace causalctl::progress {
 namespace {
 
-// A distribution is shown only if nearly every end is known to belong to a begin.
+// A distribution is shown only if nearly every end is known to belong to a begin, or, where there
+// are more ends, nearly every begin to an end. With too many more, the next end on a begin's thread
+// may as well be another's.
 constexpr double kMatchedShare = 0.9;
+constexpr double kMostEnds = 1.5;  // for each begin
 
 Nanoseconds quantile(const std::vector<Nanoseconds>& sorted, double q) {
   const auto index =
       static_cast<std::size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)));
   return sorted[index];
+}
+
+bool are_pairs(std::uint64_t matched, std::uint64_t begins, std::uint64_t ends) {
+  if (static_cast<double>(ends) > kMostEnds * static_cast<double>(begins)) begins = ends;
+  return static_cast<double>(matched) >=
+         kMatchedShare * static_cast<double>(std::min(begins, ends));
 }
 
 }  // namespace
@@ -142,8 +151,7 @@ std::vector<LatencyCount> Counters::latency(Nanoseconds length_ns) const {
     count.in_progress_end = latency.in_flight.now();
     std::vector<Nanoseconds> sorted = measured(latency);
     std::sort(sorted.begin(), sorted.end());
-    if (!sorted.empty() &&
-        static_cast<double>(sorted.size()) >= kMatchedShare * static_cast<double>(count.ends)) {
+    if (!sorted.empty() && are_pairs(sorted.size(), count.begins, count.ends)) {
       count.mean_ns = std::accumulate(sorted.begin(), sorted.end(), Nanoseconds{0}) /
                       static_cast<Nanoseconds>(sorted.size());
       count.p50_ns = quantile(sorted, 0.5);

@@ -8,8 +8,14 @@ namespace {
 
 constexpr std::uint64_t kFewestIntervals = 20;  // to know the usual one between two begins
 constexpr Nanoseconds kQuiet = 4;               // of such intervals
-constexpr double kFewestLeft = 5;     // begins without an end since start() that may never end …
-constexpr double kLeastLeft = 0.005;  // … as a share of all
+constexpr double kFewestLeft = 5;     // of begins without an end since start(), or ends without …
+constexpr double kLeastLeft = 0.005;  // … a begin, so that they may be for good; as a share of all
+
+// Returns whether `more` exceeds `fewer` by what may be for good.
+bool exceeds(std::uint64_t more, std::uint64_t fewer) {
+  const auto all = static_cast<double>(more);
+  return all - static_cast<double>(fewer) >= std::max(kFewestLeft, kLeastLeft * all);
+}
 
 }  // namespace
 
@@ -44,12 +50,14 @@ void InFlight::see_lowest(std::int64_t level) {
 void InFlight::start() {
   steps_.assign(1, {0, level_});
   seen_ = {};
+  lowest_before_ = lowest_;
   last_ns_ = last_begin_ns_ = 0;
 }
 
 // All levels since start() are higher or lower by it, and those before are not.
 void InFlight::late(int by) {
   lowest_ -= by;
+  lowest_before_ -= by;
   for (const Step& step : steps_) see_lowest(step.level);
 }
 
@@ -65,15 +73,29 @@ double InFlight::area(Nanoseconds until_ns, bool above_following) const {
   return sum;
 }
 
+double InFlight::mean_of_begun(Nanoseconds until_ns) const {
+  double sum = 0;
+  std::int64_t floor = lowest_before_;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Nanoseconds to_ns =
+        i + 1 < steps_.size() ? steps_[i + 1].at_ns : std::max(until_ns, last_ns_);
+    floor = std::min(floor, steps_[i].level);
+    sum +=
+        static_cast<double>(steps_[i].level - floor) * static_cast<double>(to_ns - steps_[i].at_ns);
+  }
+  const double ended =
+      static_cast<double>(seen_.ends) - static_cast<double>(lowest_before_ - floor);
+  return ended > 0 ? sum / ended : 0;
+}
+
 Nanoseconds InFlight::mean(Nanoseconds until_ns) const {
   if (seen_.ends == 0) return 0;
+  if (exceeds(seen_.ends, seen_.begins)) return static_cast<Nanoseconds>(mean_of_begun(until_ns));
   return static_cast<Nanoseconds>(area(until_ns, false) / static_cast<double>(seen_.ends));
 }
 
 Nanoseconds InFlight::mean_of_ended(Nanoseconds until_ns) const {
-  const auto begins = static_cast<double>(seen_.begins);
-  const double left = begins - static_cast<double>(seen_.ends);
-  if (seen_.ends == 0 || left < std::max(kFewestLeft, kLeastLeft * begins)) return mean(until_ns);
+  if (seen_.ends == 0 || !exceeds(seen_.begins, seen_.ends)) return mean(until_ns);
   return static_cast<Nanoseconds>(area(until_ns, true) / static_cast<double>(seen_.ends));
 }
 

@@ -11,13 +11,19 @@
 //     flight.
 // Both make the latency too short rather than too long, by at most the fewest requests that are
 // ever in flight at once, over the rate.
+//
+// An end that comes while nothing is in flight is of no begin. If ends exceed begins steadily,
+// there are such ends (a request that is refused, another way to the same end). One that comes
+// while others are in flight cannot be told from theirs, until they are one fewer than their ends:
+// each level is compared with the lowest that came before. So the latency is at most the true one,
+// whenever those ends come.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "controller/base/types.h"
-#include "controller/base/unended_share.h"
+#include "controller/base/unpaired_share.h"
 
 namespace causalctl::progress {
 
@@ -35,7 +41,8 @@ class InFlight {
   std::int64_t at_start() const { return steps_.empty() ? 0 : steps_.front().level - lowest_; }
   std::int64_t now() const { return level_ - lowest_; }
   bool was_empty() const { return was_empty_; }
-  // The mean time from begin to end since start(), until `until_ns`; 0 if none has ended.
+  // The mean time from begin to end since start(), until `until_ns`; 0 if none has ended. If ends
+  // exceed begins by what may have no begin, that of the others.
   Nanoseconds mean(Nanoseconds until_ns) const;
   // The same of those that end: if begins exceed ends by what may never end, without that.
   Nanoseconds mean_of_ended(Nanoseconds until_ns) const;
@@ -48,13 +55,16 @@ class InFlight {
   void change(int by, Nanoseconds time_ns);
   void see_quiet(Nanoseconds time_ns);
   void see_lowest(std::int64_t level);
-  // Requests times time, above the lowest level of all or the lowest that still follows.
+  // Requests times time, above the lowest level of all, or the lowest that still follows.
   double area(Nanoseconds until_ns, bool above_following) const;
+  // The mean of those whose begin was seen, by the lowest level that came before.
+  double mean_of_begun(Nanoseconds until_ns) const;
 
   std::int64_t level_ = 0;
-  std::int64_t lowest_ = 0;      // it is taken for that without a request
-  std::uint64_t intervals_ = 0;  // between two begins, ever
-  Nanoseconds between_ns_ = 0;   // their sum
+  std::int64_t lowest_ = 0;         // it is taken for that without a request
+  std::int64_t lowest_before_ = 0;  // start()
+  std::uint64_t intervals_ = 0;     // between two begins, ever
+  Nanoseconds between_ns_ = 0;      // their sum
   Nanoseconds last_begin_ns_ = 0;
   Nanoseconds last_ns_ = 0;
   bool has_begun_ = false;

@@ -354,6 +354,21 @@ Point resolve(const std::string& text, Pid target, unwind::Symbolizer& symbolize
   return point;
 }
 
+namespace {
+
+void refuse_same_places(const config::LatencyPoint& latency, const Point& begin, const Point& end) {
+  const auto is_in_begin = [&](const unwind::Place& place) {
+    return std::any_of(begin.places.begin(), begin.places.end(),
+                       [&](const unwind::Place& each) { return each.address == place.address; });
+  };
+  if (std::none_of(end.places.begin(), end.places.end(), is_in_begin)) return;
+  throw UsageError(fmt::format("latency {}: its begin and its end, {} and {}, are one place",
+                               latency.name, latency.begin, latency.end),
+                   "name two places that each piece of work passes one after the other");
+}
+
+}  // namespace
+
 CountedPoints resolve_all(const config::Progress& progress, Pid target,
                           unwind::Symbolizer& symbolizer) {
   using Kind = CountedPoint::Kind;
@@ -366,6 +381,7 @@ CountedPoints resolve_all(const config::Progress& progress, Pid target,
   for (const config::LatencyPoint& latency : progress.latency) {
     add(latency.begin, latency.name, Kind::begin);
     add(latency.end, latency.name, Kind::end);
+    refuse_same_places(latency, *(points.resolved.end() - 2), points.resolved.back());
   }
   return points;
 }

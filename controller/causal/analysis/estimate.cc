@@ -20,7 +20,7 @@
 #include "controller/causal/analysis/estimate_warnings.h"
 #include "controller/causal/analysis/finding.h"
 #include "controller/causal/analysis/pacing.h"
-#include "controller/causal/analysis/unended.h"
+#include "controller/causal/analysis/unpaired.h"
 
 namespace causalctl::causal {
 namespace {
@@ -155,7 +155,7 @@ void describe(const std::vector<const Run*>& runs, const Point& point, ProgressR
   std::uint64_t baseline_visits = 0;
   std::vector<double> mean_s, p50_s, p99_s;
   for (const Run* run : runs) {
-    const bool has_mean = !unended(*run, point);
+    const bool has_mean = !unpaired(*run, point);
     for (const Experiment& experiment : run->experiments) {
       if (!experiment.discarded.empty()) continue;
       const std::uint64_t visits = visits_of(experiment, point);

@@ -7,7 +7,7 @@
 
 #include "controller/base/statistics.h"
 #include "controller/causal/analysis/share_effect.h"
-#include "controller/causal/analysis/unended.h"
+#include "controller/causal/analysis/unpaired.h"
 
 namespace causalctl::causal {
 namespace {
@@ -189,7 +189,7 @@ PointEffects compare(const std::vector<Run>& runs, const Point& point) {
   PointEffects effects;
   for (std::size_t number = 0; number < runs.size(); ++number) {
     const Run& run = runs[number];
-    if (unended(run, point)) continue;
+    if (unpaired(run, point)) continue;
     const Unfelt unfelt = point.latency ? Unfelt{} : unfelt_of(run, point.name);
     const std::vector<Observation> all = observe(run, point, unfelt.share);
     const Baselines baselines(all);

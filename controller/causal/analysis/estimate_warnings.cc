@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "controller/base/statistics.h"
-#include "controller/base/unended_share.h"
+#include "controller/base/unpaired_share.h"
 #include "controller/causal/analysis/bearing.h"
 #include "controller/causal/analysis/elsewhere.h"
 #include "controller/causal/analysis/estimate_compare.h"
@@ -17,7 +17,7 @@
 #include "controller/causal/analysis/helps.h"
 #include "controller/causal/analysis/pacing.h"
 #include "controller/causal/analysis/pause_cost.h"
-#include "controller/causal/analysis/unended.h"
+#include "controller/causal/analysis/unpaired.h"
 #include "controller/report/causal/finding_words.h"
 
 namespace causalctl::causal {
@@ -147,11 +147,14 @@ void warn_of_paces(const std::vector<Run>& runs, const ProgressResult& point, Re
   }
 }
 
-void warn_of_unended(const std::vector<Run>& runs, const ProgressResult& point, Report& report) {
+constexpr const char* kUnknownLatency =
+    "So neither its mean latency nor what speeds it up is known";
+
+void warn_of_unpaired(const std::vector<Run>& runs, const ProgressResult& point, Report& report) {
   for (const Run& run : runs) {
-    if (const auto share = unended(run, {point.name, point.latency})) {
-      report.warnings.emplace_back(text_of_unended(
-          point.name, *share, "So neither its mean latency nor what speeds it up is known"));
+    if (const auto share = unpaired(run, {point.name, point.latency})) {
+      report.warnings.emplace_back(
+          text_of_unpaired(point.name, *share, kUnknownLatency, kUnknownLatency));
       return;
     }
   }
@@ -178,7 +181,7 @@ void warn_of_points(const std::vector<Run>& runs, Report& report) {
         report.warnings.emplace_back(kNeverVisited, point.name);
       }
     } else {
-      warn_of_unended(runs, point, report);
+      warn_of_unpaired(runs, point, report);
       warn_of_pace(point, report);
       warn_of_paces(runs, point, report);
       if (!has_an_effect(point)) {

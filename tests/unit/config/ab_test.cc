@@ -120,6 +120,8 @@ TEST_CASE("what makes no comparison is refused", "[config]") {
       {sides + "[progress]\nthroughput = [\"sampled:a.c:1\"]\n", "takes no samples"},
       {sides + "[[progress.latency]]\nname=\"r\"\nbegin=\"sampled:a.c:1\"\nend=\"f\"\n",
        "takes no samples"},
+      {sides + "[[progress.latency]]\nname=\"r\"\nbegin=\"f\"\nend=\"f\"\n",
+       "its begin is its end, f"},
       {sides + "ready = \"up\"\n", "mean nothing for whole runs"},
       {sides + "warm_up = \"1s\"\n", "mean nothing for whole runs"},
       {sides + "measure = \"10m\"\n[progress]\nthroughput = [\"f\"]\n",

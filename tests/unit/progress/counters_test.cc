@@ -97,6 +97,22 @@ TEST_CASE("nested work cannot be paired, and ends with it", "[progress]") {
   CHECK(counters.latency(3000)[0].mean_ns == (300 + 100 + 100 + 20 * 50) / 23);
 }
 
+TEST_CASE("ends without a begin spoil no pairs, unless there are too many", "[progress]") {
+  for (const int each : {5, 1}) {
+    Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
+    counters.start();
+    for (int i = 0; i < 100; ++i) {
+      counters.visit(0, 5, i * 1000);
+      counters.visit(1, 5, i * 1000 + 500);
+      if (i % each == 0) counters.visit(1, 5, i * 1000 + 700);
+    }
+    const LatencyCount latency = counters.latency(100'000)[0];
+    CHECK(latency.ends == 100U + 100U / static_cast<unsigned>(each));
+    CHECK(latency.p50_ns == (each == 5 ? 500 : 0));
+    if (each == 5) CHECK(latency.mean_ns == 500);
+  }
+}
+
 TEST_CASE("a thread whose work overlaps does not spoil the pairs of others", "[progress]") {
   Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
   counters.start();

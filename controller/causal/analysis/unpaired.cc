@@ -1,12 +1,12 @@
-#include "controller/causal/analysis/unended.h"
+#include "controller/causal/analysis/unpaired.h"
 
 #include <vector>
 
-#include "controller/base/unended_share.h"
+#include "controller/base/unpaired_share.h"
 
 namespace causalctl::causal {
 
-std::optional<Interval> unended(const Run& run, const Point& point) {
+std::optional<Unpaired> unpaired(const Run& run, const Point& point) {
   if (!point.latency) return std::nullopt;
   std::vector<BeginsAndEnds> windows;
   for (const Experiment& experiment : run.experiments) {
@@ -16,7 +16,7 @@ std::optional<Interval> unended(const Run& run, const Point& point) {
       windows.push_back({count.begins, count.ends});
     }
   }
-  return unended_share(windows);
+  return unpaired_share(windows);
 }
 
 }  // namespace causalctl::causal
