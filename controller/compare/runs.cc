@@ -13,6 +13,7 @@
 #include "config/text.h"
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
+#include "controller/base/procfs.h"
 #include "controller/base/statistics.h"
 #include "controller/compare/contained.h"
 #include "controller/compare/effect.h"
@@ -112,6 +113,7 @@ class Comparing {
     result.scheduled = scheduled;
     result.start_ns = monotonic_now() - start_ns_;
     const auto& side = options.side == Side::a ? ab_.a : ab_.b;
+    options.running = running(side, options.side == Side::a ? running_a_ : running_b_);
     std::optional<OneRun> run;
     while (true) {
       try {
@@ -133,6 +135,13 @@ class Comparing {
     }
     runs_.push_back(std::move(result));
     return true;
+  }
+
+  // Returns null for a command.
+  static const Running* running(const config::AbSide& side, std::optional<Running>& known) {
+    if (!side.command.empty()) return nullptr;
+    if (!known) known.emplace(side.pid ? *side.pid : procfs::find_process(side.match));
+    return &*known;
   }
 
   Failures& failures_of(Side side) { return side == Side::a ? failures_a_ : failures_b_; }
@@ -259,6 +268,7 @@ class Comparing {
   std::uint64_t records_lost_ = 0;
   double visits_per_s_ = 0;
   double counting_share_ = 0;
+  std::optional<Running> running_a_, running_b_;
   Failures failures_a_, failures_b_;
   std::string first_failure_;
   std::set<std::string> remarks_;  // those of both sides

@@ -50,9 +50,7 @@ class Run {
       // Until the pattern is found, none of the output may be missing.
       if (side_.ready.empty()) command_->release_output();
     }
-    pid_ = is_command() ? command_->pid()
-           : side_.pid  ? *side_.pid
-                        : procfs::find_process(side_.match);
+    pid_ = is_command() ? command_->pid() : options_.running->pid();
     if (measures_whole_run()) return whole_run();
     wait_until_ready();
     if (counts()) window_ = std::make_unique<Window>(progress_, pid_, options_.seed);
@@ -86,7 +84,7 @@ class Run {
             "it must run until it is told to end; leave out load and measure to time whole "
             "runs");
       }
-    } else if (!command_ && procfs::has_ended(pid_)) {
+    } else if (!command_ && options_.running->has_ended()) {
       throw TargetGone(fmt::format("{}: process {} ended during {}", options_.name, pid_, when));
     }
     if (command_ && pid_ != command_->pid() && procfs::has_ended(pid_)) {

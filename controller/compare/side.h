@@ -11,21 +11,17 @@
 #include <vector>
 
 #include "config/config.h"
-#include "controller/base/error.h"
 #include "controller/base/unpaired_share.h"
 #include "controller/compare/comparison.h"
+#include "controller/compare/run_failed.h"
+#include "controller/compare/running.h"
 
 namespace causalctl::compare {
-
-// The command or the load failed, or took too long.
-class RunFailed : public Error {
- public:
-  using Error::Error;
-};
 
 struct RunOptions {
   std::string name;  // names the run in messages: "run 3 (side a)"
   Side side = Side::a;
+  const Running* running = nullptr;  // null for a command; the same for all runs of the side
   std::uint64_t seed = 1;
   std::function<bool()> interrupted;  // is asked every few milliseconds
 };
@@ -41,7 +37,8 @@ struct OneRun {
 
 // nullopt: interrupted. However it is left, nothing that was started runs on. Throws UsageError
 // (cannot be executed, no such progress point), TargetGone (a process that was running has ended),
-// RunFailed (did not get ready, ended early or badly, exceeded its time), Error.
+// RunFailed (did not get ready, ended early or badly, exceeded its time, hardly passed a
+// point), Error.
 std::optional<OneRun> run_side(const config::Ab& ab, const config::Progress& progress,
                                const config::AbSide& side, const RunOptions& options);
 

@@ -6,7 +6,8 @@
 
 #include "config/text.h"
 #include "controller/base/clock.h"
-#include "controller/base/error.h"
+#include "controller/compare/too_rare.h"
+#include "controller/session/target_state.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::compare {
@@ -21,16 +22,12 @@ progress::CountedPoints resolve(const config::Progress& progress, Pid pid) {
   return progress::resolve_all(progress, pid, symbolizer);
 }
 
-[[noreturn]] void too_rare(const std::string& name, std::uint64_t visits, Nanoseconds length_ns) {
-  throw Error(fmt::format("{} was passed {} times in {:.3g} s, which is too rare to measure", name,
-                          visits, static_cast<double>(length_ns) / kSecond),
-              "make the window longer (--measure), or name a point that is passed more often");
-}
-
 }  // namespace
 
 Window::Window(const config::Progress& progress, Pid pid, std::uint64_t seed)
-    : points_(resolve(progress, pid)),
+    : pid_(pid),
+      children_(pid),
+      points_(resolve(progress, pid)),
       session_(pid, {.sampling = false, .wake_edges = false, .seed = seed}),
       counters_(points_.counted) {
   for (const auto& armed : progress::arm(points_.resolved, pid, progress.count_by, session_)) {
@@ -98,7 +95,7 @@ std::vector<Measured> Window::end() {
   }
   for (const auto& count : counters_.latency(length_ns_)) {
     all += count.begins + count.ends;
-    if (count.ends < kFewestVisits) too_rare(count.name, count.ends, length_ns_);
+    if (count.ends < kFewestVisits) throw_too_rare(count);
     if (values.empty()) units_ = count.ends;
     const auto add = [&](const char* statistic, Nanoseconds time_ns) {
       if (time_ns <= 0) return;  // unknown: ends could not be paired
@@ -129,16 +126,32 @@ Nanoseconds Window::mean_of(const progress::LatencyCount& count) {
 // records were lost, it uses what the kernel counted in the whole window.
 Measured Window::throughput(const progress::ThroughputCount& count, std::uint64_t exact) const {
   if (records_lost() > 0) {
-    if (exact < kFewestVisits) too_rare(count.name, exact, length_ns_);
+    if (exact < kFewestVisits) throw_too_rare(count.name, exact);
     return {{count.name, MetricKind::throughput},
             static_cast<double>(length_ns_) / static_cast<double>(exact) / kSecond};
   }
   if (count.visits < kFewestVisits || count.last_ns <= count.first_ns) {
-    too_rare(count.name, count.visits, length_ns_);
+    throw_too_rare(count.name, count.visits);
   }
   return {{count.name, MetricKind::throughput},
           static_cast<double>(count.last_ns - count.first_ns) /
               static_cast<double>(count.visits - 1) / kSecond};
+}
+
+void Window::throw_too_rare(const std::string& name, std::uint64_t visits) const {
+  throw too_rare({name, visits, length_ns_}, session::state_of(pid_),
+                 text_of_children(children_, pid_));
+}
+
+void Window::throw_too_rare(const progress::LatencyCount& count) const {
+  Passed passed = {count.name, count.ends, length_ns_, count.begins};
+  for (std::size_t tag = 0; tag < points_.counted.size(); ++tag) {
+    const progress::CountedPoint& point = points_.counted[tag];
+    using Kind = progress::CountedPoint::Kind;
+    if (point.name != count.name || point.kind == Kind::throughput) continue;
+    (point.kind == Kind::begin ? passed.begin : passed.end) = points_.resolved[tag].name;
+  }
+  throw too_rare(passed, session::state_of(pid_), text_of_children(children_, pid_));
 }
 
 std::vector<std::uint64_t> Window::exact_counts() const {

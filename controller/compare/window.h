@@ -13,6 +13,7 @@
 #include "controller/compare/comparison.h"
 #include "controller/perf/session.h"
 #include "controller/progress/progress.h"
+#include "controller/session/children.h"
 
 namespace causalctl::compare {
 
@@ -26,7 +27,7 @@ class Window {
   bool knows_in_flight() const;
   void begin();    // what happened before does not count
   void collect();  // must be called once every kCollectEvery, so that no ring overflows
-  // Returns seconds per visit, and latencies. Throws Error if a point was visited too rarely.
+  // Returns seconds per visit, and latencies. Throws RunFailed if a point was passed too rarely.
   std::vector<Measured> end();
 
   // Visits of the first throughput point in the window; without one, ends of the first latency.
@@ -46,8 +47,12 @@ class Window {
   void collect_until(Nanoseconds watermark_ns);
   Nanoseconds mean_of(const progress::LatencyCount& count);
   Measured throughput(const progress::ThroughputCount& count, std::uint64_t exact) const;
+  [[noreturn]] void throw_too_rare(const std::string& name, std::uint64_t visits) const;
+  [[noreturn]] void throw_too_rare(const progress::LatencyCount& count) const;
   std::vector<std::uint64_t> exact_counts() const;  // by tag
 
+  Pid pid_;
+  session::Children children_;
   progress::CountedPoints points_;
   std::vector<Nanoseconds> visit_costs_ns_;  // by tag
   perf::Session session_;
