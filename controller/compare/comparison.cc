@@ -24,7 +24,7 @@ constexpr std::size_t kRunsForDrift = 1000;
 
 std::optional<double> value_of(const RunResult& run, const Metric& metric) {
   for (const Measured& each : run.values) {
-    if (each.metric == metric) return each.value;
+    if (each.metric == metric && !std::isnan(each.value)) return each.value;
   }
   return std::nullopt;
 }

@@ -20,7 +20,7 @@ struct Metric {
 
 struct Measured {
   Metric metric;
-  double value = 0;  // in the unit of report::MetricKind
+  double value = 0;  // in the unit of report::MetricKind; NaN: it could not be measured
 };
 
 struct RunResult {

@@ -12,6 +12,7 @@
 
 #include "config/text.h"
 #include "controller/base/clock.h"
+#include "controller/base/counting_in_latency.h"
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/base/statistics.h"
@@ -20,6 +21,8 @@
 #include "controller/compare/fisher.h"
 #include "controller/compare/sequential.h"
 #include "controller/compare/side.h"
+#include "controller/compare/too_rare.h"
+#include "controller/compare/window.h"
 
 namespace causalctl::compare {
 namespace {
@@ -129,6 +132,8 @@ class Comparing {
     records_lost_ += run->records_lost;
     visits_per_s_ = std::max(visits_per_s_, run->visits_per_s);
     counting_share_ = std::max(counting_share_, run->counting_share);
+    births_per_s_ = std::max(births_per_s_, run->births_per_s);
+    counting_in_latency_ = run->counting_in_latency;
     remarks_.insert(run->remarks.begin(), run->remarks.end());
     for (const auto& [name, counts] : run->unpaired) {
       unpaired_[{name, options.side}].push_back(counts);
@@ -210,6 +215,7 @@ class Comparing {
     }
     warn_of_starts(comparison);
     warn(comparison.warnings);
+    warn_of_counting(comparison);
     return comparison;
   }
 
@@ -229,6 +235,22 @@ class Comparing {
         1e3 * *start_s, std::min(kPercent, kPercent * *start_s / shortest_s)));
   }
 
+  // The cost of counting a latency is in it, on both sides alike.
+  void warn_of_counting(report::Comparison& comparison) const {
+    for (const auto& [name, cost_ns] : counting_in_latency_) {
+      const auto metric =
+          std::find_if(comparison.metrics.begin(), comparison.metrics.end(),
+                       [&, mean = name + " mean"](const auto& each) { return each.name == mean; });
+      if (metric == comparison.metrics.end() || (!metric->a && !metric->b)) continue;
+      const double mean_s = std::min(metric->a.value_or(kLongRun), metric->b.value_or(kLongRun));
+      std::string text = words_of_counting(cost_ns, mean_s);
+      if (text.empty()) continue;
+      text = fmt::format("{}: {}", name, text);
+      if (metric == comparison.metrics.begin()) comparison.lead = text;
+      comparison.warnings.push_back(std::move(text));
+    }
+  }
+
   void warn(std::vector<std::string>& warnings) const {
     if (!first_failure_.empty()) warnings.push_back("the first run that failed: " + first_failure_);
     warnings.insert(warnings.end(), remarks_.begin(), remarks_.end());
@@ -241,6 +263,7 @@ class Comparing {
             "flight, unless there is none"));
       }
     }
+    if (births_per_s_ > 0) warnings.push_back(text_of_births(births_per_s_));
     if (records_lost_ > 0) {
       warnings.push_back(
           fmt::format("{} records of visits were lost: throughputs are by the kernel's own counts, "
@@ -268,6 +291,8 @@ class Comparing {
   std::uint64_t records_lost_ = 0;
   double visits_per_s_ = 0;
   double counting_share_ = 0;
+  double births_per_s_ = 0;  // most, of threads whose first visits may be missing
+  std::map<std::string, Nanoseconds> counting_in_latency_;
   std::optional<Running> running_a_, running_b_;
   Failures failures_a_, failures_b_;
   std::string first_failure_;
@@ -292,7 +317,13 @@ std::size_t null_pairs(const config::Ab& ab) {
 
 Compared run_comparison(const config::Ab& ab, const config::Progress& progress,
                         const RunsHooks& hooks) {
-  return Comparing(ab, progress, hooks).run();
+  try {
+    return Comparing(ab, progress, hooks).run();
+  } catch (const NeedsUprobes&) {  // by both sides, as from the start
+    config::Progress by_uprobe = progress;
+    by_uprobe.count_by = config::CountBy::uprobe;
+    return Comparing(ab, by_uprobe, hooks).run();
+  }
 }
 
 }  // namespace causalctl::compare

@@ -182,6 +182,8 @@ class Run {
       result.counting_share = window_->counting_share();
       result.remarks = window_->remarks();
       result.unpaired = window_->unpaired();
+      result.births_per_s = window_->births_per_s();
+      result.counting_in_latency = window_->counting_in_latency();
     }
     const Usage usage = used_between(before, snapshot(pid_));
     if (ignores_ends_of_children(pid_)) {

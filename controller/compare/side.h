@@ -33,12 +33,14 @@ struct OneRun {
   double counting_share = 0;                      // how much of one core counting them took
   std::vector<std::string> remarks;               // what points do not count, or count besides
   std::map<std::string, BeginsAndEnds> unpaired;  // as Window::unpaired()
+  double births_per_s = 0;
+  std::map<std::string, Nanoseconds> counting_in_latency;  // as Window's
 };
 
 // nullopt: interrupted. However it is left, nothing that was started runs on. Throws UsageError
 // (cannot be executed, no such progress point), TargetGone (a process that was running has ended),
-// RunFailed (did not get ready, ended early or badly, exceeded its time, hardly passed a
-// point), Error.
+// NeedsUprobes, RunFailed (did not get ready, ended early or badly, exceeded its time, hardly
+// passed a point), Error.
 std::optional<OneRun> run_side(const config::Ab& ab, const config::Progress& progress,
                                const config::AbSide& side, const RunOptions& options);
 

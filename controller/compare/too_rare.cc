@@ -13,7 +13,7 @@ constexpr Nanoseconds kLookAgain = 3 * kMillisecond;
 }  // namespace
 
 RunFailed too_rare(const Passed& passed, const session::TargetState& state,
-                   const std::optional<std::string>& children) {
+                   const std::optional<std::string>& unseen) {
   const double length_s = static_cast<double>(passed.length_ns) / kSecond;
   const auto passed_so = [&](const std::string& what, std::uint64_t visits) {
     return fmt::format("{} was passed {} times in {:.3g} s", what, visits, length_s);
@@ -37,7 +37,17 @@ RunFailed too_rare(const Passed& passed, const session::TargetState& state,
         "name an end that the same process passes; causalctl points PID lists what could be "
         "counted";
   }
-  return RunFailed(what, children ? *children : hint);
+  return RunFailed(what, unseen.value_or(hint));
+}
+
+std::string text_of_births(double births_per_s) {
+  return fmt::format(
+      "up to {:.3g} threads began in a second, and their first visits, or all, may be missing: "
+      "hardware breakpoints and tracepoints are opened on each some 20 ms after its birth, and "
+      "latencies without pairs are not known then. --count-by uprobe counts all visits of "
+      "functions "
+      "and lines, which may stand for system calls",
+      births_per_s);
 }
 
 std::optional<std::string> text_of_children(const session::Children& children, Pid pid) {

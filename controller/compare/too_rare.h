@@ -21,11 +21,14 @@ struct Passed {
   std::string begin{}, end{};  // as the user names them
 };
 
-// `children` is a sentence about processes that are not followed. Pure.
+// `unseen` is a sentence about visits that are not counted. Pure.
 RunFailed too_rare(const Passed& passed, const session::TargetState& state,
-                   const std::optional<std::string>& children);
+                   const std::optional<std::string>& unseen);
 
-// Returns that sentence if the process has children that may pass the points. A child may live for
+// Returns such a sentence where threads began whose first visits may be missing.
+std::string text_of_births(double births_per_s);
+
+// Returns one if the process has children that may pass the points. A child may live for
 // milliseconds, so it is looked for during a fifth of a second.
 std::optional<std::string> text_of_children(const session::Children& children, Pid pid);
 

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "config/text.h"
 #include "controller/base/clock.h"
 #include "controller/compare/too_rare.h"
+#include "controller/perf/visit_trial.h"
 #include "controller/session/target_state.h"
 #include "unwind/symbolizer.h"
 
@@ -16,6 +18,9 @@ namespace {
 using report::MetricKind;
 
 constexpr std::uint64_t kFewestVisits = 5;
+constexpr double kFewestBirths = 3;  // in a window, so that first visits that are missing …
+constexpr double kBirthsThatMatter = 0.01;  // … matter; for each visit
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 progress::CountedPoints resolve(const config::Progress& progress, Pid pid) {
   unwind::Symbolizer symbolizer(pid);
@@ -28,10 +33,14 @@ Window::Window(const config::Progress& progress, Pid pid, std::uint64_t seed)
     : pid_(pid),
       children_(pid),
       points_(resolve(progress, pid)),
+      count_by_(progress.count_by),
       session_(pid, {.sampling = false, .wake_edges = false, .seed = seed}),
       counters_(points_.counted) {
-  for (const auto& armed : progress::arm(points_.resolved, pid, progress.count_by, session_)) {
-    visit_costs_ns_.push_back(armed.visit_cost_ns);
+  armed_ = progress::arm(points_.resolved, pid, progress.count_by, session_);
+  for (std::size_t tag = 0; tag < armed_.size(); ++tag) {
+    const progress::CountedPoint& point = points_.counted[tag];
+    if (point.kind == progress::CountedPoint::Kind::throughput) continue;
+    counting_in_[point.name] += armed_[tag].visit_cost_ns / 2;
   }
   session_.start();
 }
@@ -47,6 +56,8 @@ void Window::begin() {
   collect();
   counters_.start();
   visits_lost_ = 0;
+  births_ = 0;
+  missed_before_ = session_.losses().threads_missed;
   lost_before_ = session_.losses().records_lost;
   // The order matters, and end() reverses it: every counted visit then has a record, unless it was
   // lost.
@@ -64,6 +75,8 @@ void Window::collect_until(Nanoseconds watermark_ns) {
       } else {
         counters_.visit(visit->tag, visit->thread.tid, visit->time_ns - begin_ns_);
       }
+    } else if (const auto* born = std::get_if<perf::ThreadStartEvent>(&event)) {
+      births_ += born->parent.serial != 0 && born->time_ns >= begin_ns_ ? 1 : 0;
     } else if (const auto* ended = std::get_if<perf::ThreadExitEvent>(&event)) {
       counters_.thread_ended(ended->thread.tid);
     }
@@ -76,6 +89,7 @@ std::vector<Measured> Window::end() {
   // The session holds back the latest events because earlier ones may follow; their order does not
   // matter here.
   collect_until(monotonic_now() + kMillisecond);
+  note_births(counts_after);
   std::vector<Measured> values;
   std::uint64_t all = 0;
   // Throughput points have the first tags, in this order.
@@ -95,29 +109,55 @@ std::vector<Measured> Window::end() {
   }
   for (const auto& count : counters_.latency(length_ns_)) {
     all += count.begins + count.ends;
-    if (count.ends < kFewestVisits) throw_too_rare(count);
+    if (count.ends < kFewestVisits && births_per_s_ == 0) throw_too_rare(count);
     if (values.empty()) units_ = count.ends;
-    const auto add = [&](const char* statistic, Nanoseconds time_ns) {
-      if (time_ns <= 0) return;  // unknown: ends could not be paired
-      values.push_back({{count.name + " " + statistic, MetricKind::latency},
-                        static_cast<double>(time_ns) / kSecond});
+    const auto add = [&](const char* statistic, double time_s) {
+      values.push_back({{count.name + " " + statistic, MetricKind::latency}, time_s});
     };
-    add("mean", mean_of(count));
-    add("p50", count.p50_ns);
-    add("p99", count.p99_ns);
+    const Nanoseconds mean_ns = mean_of(count);
+    add("mean", mean_ns > 0 ? static_cast<double>(mean_ns) / kSecond : kUnknown);
+    if (count.p50_ns <= 0) continue;  // ends could not be paired
+    add("p50", static_cast<double>(count.p50_ns) / kSecond);
+    add("p99", static_cast<double>(count.p99_ns) / kSecond);
   }
   visits_per_s_ = static_cast<double>(all) * kSecond / static_cast<double>(length_ns_);
   counting_share_ = 0;
-  for (std::size_t i = 0; i < visit_costs_ns_.size(); ++i) {
+  for (std::size_t i = 0; i < armed_.size(); ++i) {
     counting_share_ += static_cast<double>(counts_after[i] - counts_before_[i]) *
-                       static_cast<double>(visit_costs_ns_[i]) / static_cast<double>(length_ns_);
+                       static_cast<double>(armed_[i].visit_cost_ns) /
+                       static_cast<double>(length_ns_);
   }
   return values;
+}
+
+// A breakpoint and a tracepoint are opened on a thread some time after its birth, by the next
+// collect(). So what it passes first is missing, or all that it passes.
+void Window::note_births(const std::vector<std::uint64_t>& counts_after) {
+  using By = progress::CountedBy;
+  const auto is_late = [](const progress::Armed& armed) {
+    return armed.by == By::breakpoint || armed.by == By::tracepoint;
+  };
+  births_per_s_ = 0;
+  if (std::none_of(armed_.begin(), armed_.end(), is_late)) return;
+  const auto births =
+      static_cast<double>(births_ + session_.losses().threads_missed - missed_before_);
+  double visits = 0;
+  for (std::size_t tag = 0; tag < counts_after.size(); ++tag) {
+    visits += static_cast<double>(counts_after[tag] - counts_before_[tag]);
+  }
+  if (births < std::max(kFewestBirths, kBirthsThatMatter * visits)) return;
+  const bool by_uprobe =
+      perf::uprobe_trial().means && std::all_of(armed_.begin(), armed_.end(), [](const auto& each) {
+        return each.by == By::uprobe || each.can_be_uprobe;
+      });
+  if (count_by_ == config::CountBy::automatic && by_uprobe) throw NeedsUprobes();
+  births_per_s_ = births * kSecond / static_cast<double>(length_ns_);
 }
 
 // Returns 0 if it is not known.
 Nanoseconds Window::mean_of(const progress::LatencyCount& count) {
   if (count.p50_ns > 0) return count.mean_ns;  // by pairs
+  if (births_per_s_ > 0) return 0;             // begins are missing, or ends
   unpaired_[count.name] = {count.begins, count.ends};
   return counters_.in_flight(count.name).mean_of_ended(length_ns_);
 }
@@ -138,9 +178,12 @@ Measured Window::throughput(const progress::ThroughputCount& count, std::uint64_
               static_cast<double>(count.visits - 1) / kSecond};
 }
 
+std::optional<std::string> Window::unseen() const {
+  return births_per_s_ > 0 ? text_of_births(births_per_s_) : text_of_children(children_, pid_);
+}
+
 void Window::throw_too_rare(const std::string& name, std::uint64_t visits) const {
-  throw too_rare({name, visits, length_ns_}, session::state_of(pid_),
-                 text_of_children(children_, pid_));
+  throw too_rare({name, visits, length_ns_}, session::state_of(pid_), unseen());
 }
 
 void Window::throw_too_rare(const progress::LatencyCount& count) const {
@@ -151,7 +194,7 @@ void Window::throw_too_rare(const progress::LatencyCount& count) const {
     if (point.name != count.name || point.kind == Kind::throughput) continue;
     (point.kind == Kind::begin ? passed.begin : passed.end) = points_.resolved[tag].name;
   }
-  throw too_rare(passed, session::state_of(pid_), text_of_children(children_, pid_));
+  throw too_rare(passed, session::state_of(pid_), unseen());
 }
 
 std::vector<std::uint64_t> Window::exact_counts() const {

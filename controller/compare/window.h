@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,15 @@
 #include "controller/base/unpaired_share.h"
 #include "controller/compare/comparison.h"
 #include "controller/perf/session.h"
+#include "controller/progress/armed.h"
 #include "controller/progress/progress.h"
 #include "controller/session/children.h"
 
 namespace causalctl::compare {
+
+// Thrown where threads begin so often that their first visits are missing, and would not be if
+// points were counted by uprobes, of which all threads have them at once.
+struct NeedsUprobes {};
 
 class Window {
  public:
@@ -27,7 +33,8 @@ class Window {
   bool knows_in_flight() const;
   void begin();    // what happened before does not count
   void collect();  // must be called once every kCollectEvery, so that no ring overflows
-  // Returns seconds per visit, and latencies. Throws RunFailed if a point was passed too rarely.
+  // Returns seconds per visit, and latencies, which are NaN if they are not known. Throws RunFailed
+  // if a point was passed too rarely, and NeedsUprobes.
   std::vector<Measured> end();
 
   // Visits of the first throughput point in the window; without one, ends of the first latency.
@@ -42,11 +49,19 @@ class Window {
   // Of each latency whose ends are not paired with begins, by its name.
   const std::map<std::string, BeginsAndEnds>& unpaired() const { return unpaired_; }
   std::vector<std::string> remarks() const;  // as progress::Point::remarks, of all points
+  // Valid after end(): how many threads a second began whose first visits may be missing; 0 if they
+  // are too few to matter.
+  double births_per_s() const { return births_per_s_; }
+  // Of each latency, by its name: what of each is the cost of counting it, its begin's and its
+  // end's own half.
+  const std::map<std::string, Nanoseconds>& counting_in_latency() const { return counting_in_; }
 
  private:
   void collect_until(Nanoseconds watermark_ns);
+  void note_births(const std::vector<std::uint64_t>& counts_after);
   Nanoseconds mean_of(const progress::LatencyCount& count);
   Measured throughput(const progress::ThroughputCount& count, std::uint64_t exact) const;
+  std::optional<std::string> unseen() const;  // as too_rare() takes it
   [[noreturn]] void throw_too_rare(const std::string& name, std::uint64_t visits) const;
   [[noreturn]] void throw_too_rare(const progress::LatencyCount& count) const;
   std::vector<std::uint64_t> exact_counts() const;  // by tag
@@ -54,7 +69,12 @@ class Window {
   Pid pid_;
   session::Children children_;
   progress::CountedPoints points_;
-  std::vector<Nanoseconds> visit_costs_ns_;  // by tag
+  std::vector<progress::Armed> armed_;  // by tag
+  config::CountBy count_by_;
+  std::map<std::string, Nanoseconds> counting_in_;
+  std::uint64_t births_ = 0;         // in the window, of threads that were seen
+  std::uint64_t missed_before_ = 0;  // threads
+  double births_per_s_ = 0;
   perf::Session session_;
   progress::Counters counters_;
   std::map<std::string, BeginsAndEnds> unpaired_;

@@ -240,8 +240,11 @@ void Session::read(ThreadEvents& events) {
 void Session::give_hits(Nanoseconds older_than_ns) {
   uprobes_.give(older_than_ns, [this](const UprobeHit& hit) {
     const auto thread = threads_.find(hit.tid);
-    if (thread == threads_.end()) return false;
-    merger_.push(VisitEvent{thread->second.thread(), hit.time_ns, hit.tag});
+    // Who only counts need not know the thread. One that lives for less than two drains is never
+    // known.
+    if (thread == threads_.end() && plan_.sample) return false;
+    const ThreadId by = thread == threads_.end() ? ThreadId{hit.tid, 0} : thread->second.thread();
+    merger_.push(VisitEvent{by, hit.time_ns, hit.tag});
     return true;
   });
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "controller/base/counting_in_latency.h"
 #include "controller/base/statistics.h"
 #include "controller/base/unpaired_share.h"
 #include "controller/causal/analysis/bearing.h"
@@ -160,6 +161,12 @@ void warn_of_unpaired(const std::vector<Run>& runs, const ProgressResult& point,
   }
 }
 
+void warn_of_counting(const ProgressResult& point, Report& report) {
+  if (!point.latency) return;
+  const std::string text = words_of_counting(point.visit_cost_ns, point.mean_latency_s.value_or(0));
+  if (!text.empty()) report.warnings.emplace_back(point.name + ": " + text);
+}
+
 // Returns whether a warning already gives the reason of the point's silence (silence.h).
 bool told_of_silence(const std::vector<Run>& runs, const std::string& point) {
   return std::any_of(runs.begin(), runs.end(), [&](const Run& run) {
@@ -182,6 +189,7 @@ void warn_of_points(const std::vector<Run>& runs, Report& report) {
       }
     } else {
       warn_of_unpaired(runs, point, report);
+      warn_of_counting(point, report);
       warn_of_pace(point, report);
       warn_of_paces(runs, point, report);
       if (!has_an_effect(point)) {

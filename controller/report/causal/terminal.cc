@@ -11,6 +11,7 @@
 #include <iterator>
 #include <vector>
 
+#include "controller/base/counting_in_latency.h"
 #include "controller/report/causal/finding_words.h"
 #include "controller/report/causal/render.h"
 #include "controller/report/text.h"
@@ -125,6 +126,11 @@ void write_progress(const ProgressResult& progress, std::uint64_t runs, Text& ou
                                  ? fmt::format(", {} a visit", duration(progress.visit_cost_ns))
                                  : "";
     out.line("  counted by {}{}", progress.counted_by, cost);
+    if (progress.latency) {
+      const auto part =
+          words_of_counting(progress.visit_cost_ns, progress.mean_latency_s.value_or(0));
+      if (!part.empty()) out.line("  {}", part);
+    }
   }
   if (progress.units.empty()) {
     out.line("  no unit was measured");

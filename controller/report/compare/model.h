@@ -87,6 +87,7 @@ struct Comparison {
   std::optional<AbFailures> failures;  // nullopt: none
   std::vector<AbRun> runs;
   std::vector<std::string> warnings;
+  std::string lead;  // the warning that stands at the top, because it is about the first metric
 };
 
 std::string render_comparison_text(const Comparison& comparison, bool color);

@@ -60,6 +60,7 @@ std::string finding(const Comparison& comparison) {
   if (comparison.metrics.empty()) return "Nothing was measured";
   const ComparedMetric& metric = comparison.metrics.front();
   const std::string name = printable(metric.name);
+  if (!metric.a && !metric.b) return fmt::format("{} is not known: the warnings say why", name);
   if (!metric.effect) {
     return fmt::format("{}: not enough pairs for an interval ({}; at least {} are needed)", name,
                        comparison.pairs, comparison.fewest_pairs);
@@ -187,7 +188,9 @@ std::string render_comparison_text(const Comparison& comparison, bool color) {
   const auto colored = [color](const std::string& words, std::string_view code) {
     return color ? fmt::format("{}{}{}", code, words, kReset) : words;
   };
-  text += colored(finding(comparison), kBold) + "\n\n";
+  text += colored(finding(comparison), kBold) + "\n";
+  if (!comparison.lead.empty()) text += printable(comparison.lead) + "\n";
+  text += "\n";
   text += fmt::format("A  {}\nB  {}\n{}\n\n", printable(comparison.a), printable(comparison.b),
                       how(comparison));
   if (!comparison.metrics.empty()) {
@@ -205,6 +208,7 @@ std::string render_comparison_text(const Comparison& comparison, bool color) {
                         failures_text(*comparison.failures));
   }
   for (const std::string& warning : comparison.warnings) {
+    if (warning == comparison.lead) continue;
     text += "warning      " + printable(warning) + "\n";
   }
   return text;

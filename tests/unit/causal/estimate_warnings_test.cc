@@ -57,6 +57,23 @@ TEST_CASE("baselines that differ from each other fail the self-check", "[causal]
   CHECK(warnings_of(report).empty());
 }
 
+TEST_CASE("what counting adds to a short latency is told", "[causal]") {
+  report::Report report = sound();
+  report.progress[0].latency = true;
+  report.progress[0].visit_cost_ns = 10 * kMicrosecond;
+  report.progress[0].mean_latency_s = 16e-6;
+  const auto warnings = warnings_of(report);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], StartsWith("p: at least 10 µs of the mean latency, 16 µs, is the cost"));
+  report.progress[0].mean_latency_s = 5e-6;
+  CHECK_THAT(warnings_of(report).at(0), Contains("at least 5 µs of the mean latency, 5 µs,"));
+  report.progress[0].mean_latency_s = 1e-3;
+  CHECK(warnings_of(report).empty());
+  report.progress[0].latency = false;
+  report.progress[0].mean_latency_s = 16e-6;
+  CHECK(warnings_of(report).empty());
+}
+
 TEST_CASE("a point that comes at its own pace is told, and one of which that is not known",
           "[causal]") {
   report::Report report = sound();

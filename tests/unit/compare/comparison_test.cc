@@ -49,6 +49,17 @@ TEST_CASE("a comparison has the effect, the null, and what could have been seen"
   REQUIRE(comparison.warnings.empty());
 }
 
+TEST_CASE("a value that could not be measured is none", "[compare]") {
+  auto runs = with_null(1, 0);
+  for (RunResult& run : runs) run.values.front().value = std::nan("");
+  const auto comparison = compare_runs(runs, {5, false, 0.02});
+  REQUIRE(comparison.metrics.size() == 1);
+  CHECK_FALSE(comparison.metrics.front().a);
+  CHECK_FALSE(comparison.metrics.front().effect);
+  CHECK_FALSE(comparison.runs.front().values.front());
+  CHECK(comparison.gate->verdict == Verdict::undecided);
+}
+
 TEST_CASE("a block that is not whole does not count", "[compare]") {
   auto runs = with_null(1, 0);
   const auto whole = log_ratios(runs, kTime, Phase::pairs);

@@ -48,6 +48,23 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
+TEST_CASE("what limits the first metric stands at the top, once", "[report]") {
+  Comparison comparison = sample(0.03, 0.01);
+  comparison.lead = "something";
+  const std::string text = render_comparison_text(comparison, false);
+  CHECK(has(text, "(round_done)\nsomething\n"));
+  CHECK_FALSE(has(text, "warning      something"));
+}
+
+TEST_CASE("a metric that could not be measured is called unknown", "[report]") {
+  Comparison comparison = sample(0.03, 0.01);
+  comparison.metrics[0].a.reset();
+  comparison.metrics[0].b.reset();
+  comparison.metrics[0].effect.reset();
+  CHECK(first_line(render_comparison_text(comparison, false)) ==
+        "round_done is not known: the warnings say why");
+}
+
 TEST_CASE("the finding: less time, more time, or none and what would have been seen", "[report]") {
   CHECK(first_line(render_comparison_text(sample(0.031, 0.005), false)) ==
         "B needs 3.1 % [2.6, 3.6] less time than A (round_done)");
