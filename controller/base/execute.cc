@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "controller/base/error.h"
+#include "controller/base/oom_score.h"
 #include "controller/base/regular_file.h"
 
 namespace causalctl {
@@ -30,6 +31,7 @@ std::string hint_for(int error) {
 
 void execute(std::vector<std::string> words, const std::map<std::string, std::string>& settings,
              const std::string& directory) {
+  be_ended_as_before();
   const auto reason = [](int error) { return std::generic_category().message(error); };
   if (!directory.empty() && chdir(directory.c_str()) != 0) {
     throw UsageError(fmt::format("cannot run in directory '{}': {}", directory, reason(errno)));

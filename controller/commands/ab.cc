@@ -156,7 +156,7 @@ void add_ab(CLI::App& app, Command& selected) {
       "  causalctl ab fix.toml --predict-log profile.jsonl --predict-unit hash.c:217 \\\n"
       "      --predict-speedup 50");
   auto options = std::make_shared<AbOptions>(sub);
-  on_selected(sub, selected, [options] { return ab(*options); });
+  on_watching(sub, selected, [options] { return ab(*options); });
 }
 
 }  // namespace causalctl::commands

@@ -65,7 +65,7 @@ void add_attach(CLI::App& app, Command& selected) {
   auto arguments = std::make_shared<AttachArguments>();
   add_process(sub, arguments->process, "the process (or [target] of --config names it)");
   arguments->options = std::make_unique<ProfileOptions>(sub, false);
-  on_selected(sub, selected, [arguments] { return attach(*arguments); });
+  on_watching(sub, selected, [arguments] { return attach(*arguments); });
 }
 
 }  // namespace causalctl::commands

@@ -365,7 +365,7 @@ void add_callpath(CLI::App& app, Command& selected, std::vector<std::string> pro
   output.flags("--quiet", arguments->console.quiet, "neither notes nor a status line", "--verbose",
                arguments->console.verbose, "print what is done, on standard error");
   output.color(arguments->report.color);
-  on_selected(sub, selected, [arguments] { return run(*arguments); });
+  on_watching(sub, selected, [arguments] { return run(*arguments); });
 }
 
 }  // namespace causalctl::commands

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "controller/base/number.h"
+#include "controller/base/oom_score.h"
+#include "controller/base/own_proc.h"
 #include "controller/base/procfs.h"
 #include "unwind/names.h"
 
@@ -22,6 +24,14 @@ CLI::App& add_subcommand(CLI::App& app, const std::string& name, const std::stri
 
 void on_selected(CLI::App& subcommand, Command& selected, Command command) {
   subcommand.callback([&selected, command = std::move(command)] { selected = command; });
+}
+
+void on_watching(CLI::App& subcommand, Command& selected, Command command) {
+  on_selected(subcommand, selected, [command = std::move(command)] {
+    require_own_proc();
+    be_first_to_be_ended();
+    return command();
+  });
 }
 
 namespace {
@@ -60,10 +70,24 @@ std::string hint_for(const CLI::App& app, const std::vector<std::string>& words)
          "-la";
 }
 
-Pid process_of(const std::string& word) {
-  if (word.empty() || word.find_first_not_of("0123456789") != word.npos) {
-    return procfs::find_process(word);
+namespace {
+
+// Returns it without the white space around it. Throws UsageError if nothing is left.
+std::string trimmed_word(const std::string& text) {
+  constexpr const char* kWhite = " \t\r\n";
+  const auto begin = text.find_first_not_of(kWhite);
+  if (begin == text.npos) {
+    throw UsageError("the word that names the process is empty",
+                     "give a PID or a name; is a variable of the shell not set?");
   }
+  return text.substr(begin, text.find_last_not_of(kWhite) + 1 - begin);
+}
+
+}  // namespace
+
+Pid process_of(const std::string& text) {
+  const std::string word = trimmed_word(text);
+  if (word.find_first_not_of("0123456789") != word.npos) return procfs::find_process(text);
   const Pid pid = parse_number<Pid>(word, 10).value_or(0);
   if (pid == 0) throw UsageError(word + " is not a process id");
   return pid;
@@ -86,7 +110,10 @@ void refuse_dashes_as_value(const CLI::App& app) {
 }
 
 void add_process(CLI::App& app, std::string& word, const std::string& text, bool required) {
-  app.add_option("PID|NAME", word, text)->type_name("")->required(required);
+  app.add_option("PID|NAME", word, text)
+      ->type_name("")
+      ->required(required)
+      ->each([](const std::string& given) { trimmed_word(given); });
 }
 
 void add_word(CLI::App& app, const std::string& name, std::string& value, const std::string& type,

@@ -27,6 +27,9 @@ CLI::App& add_subcommand(CLI::App& app, const std::string& name, const std::stri
 
 // Sets `selected` to `command` if the command line names `subcommand`.
 void on_selected(CLI::App& subcommand, Command& selected, Command command);
+// The same for a command that watches a process. Before it begins, /proc must be that of our PID
+// namespace, and causalctl has become the first to be ended where memory runs out.
+void on_watching(CLI::App& subcommand, Command& selected, Command command);
 
 // Returns what the user probably meant by words that the command line does not know: a subcommand
 // or an option that is spelled in another way, or a program after `run` without the `--`. Returns
@@ -35,9 +38,10 @@ std::string hint_for(const CLI::App& app, const std::vector<std::string>& words)
 
 // Adds the positional argument for a process: its PID, or its name.
 void add_process(CLI::App& app, std::string& word, const std::string& text, bool required = false);
-// Returns the process that such a word means. Throws UsageError as procfs::find_process() does. A
-// process with this PID need not exist.
-Pid process_of(const std::string& word);
+// Returns the process that such a word means; white space around it means nothing. Throws
+// UsageError if the word is empty, and as procfs::find_process() does. A process with this PID need
+// not exist.
+Pid process_of(const std::string& text);
 // Add arguments outside any group: positional ones, and options without a heading. `type` is empty
 // if the name says it.
 void add_word(CLI::App& app, const std::string& name, std::string& value, const std::string& type,

@@ -7,6 +7,8 @@
 #include <charconv>
 
 #include "controller/base/error.h"
+#include "controller/base/oom_score.h"
+#include "controller/base/own_proc.h"
 #include "controller/base/printable.h"
 #include "controller/base/procfs.h"
 #include "controller/commands/commands.h"
@@ -65,6 +67,7 @@ std::string check_what_it_does(Pid target, std::vector<Check>& checks) {
 }  // namespace
 
 ExitCode run_doctor(std::optional<Pid> target) {
+  be_first_to_be_ended();
   auto checks = check_machine();
   std::string option;
   if (target) {
@@ -91,6 +94,10 @@ void add_doctor(CLI::App& app, Command& selected) {
   auto process = std::make_shared<std::string>();
   add_process(sub, *process, "a process that you want to profile");
   on_selected(sub, selected, [process] {
+    if (const auto trouble = trouble_of_proc()) {  // most of what it tells is read there
+      write_output("", render_checks({{"/proc", Verdict::missing, trouble->what, trouble->hint}}));
+      return ExitCode::failed;
+    }
     return run_doctor(process->empty() ? std::nullopt : std::optional(process_of(*process)));
   });
 }

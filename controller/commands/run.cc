@@ -58,7 +58,7 @@ void add_run(CLI::App& app, Command& selected, std::vector<std::string> program)
   arguments->program = std::move(program);
   add_words(sub, "CMD", arguments->command, "", "the program and its arguments, after --");
   arguments->options = std::make_unique<ProfileOptions>(sub, true);
-  on_selected(sub, selected, [arguments] { return run(*arguments); });
+  on_watching(sub, selected, [arguments] { return run(*arguments); });
 }
 
 }  // namespace causalctl::commands

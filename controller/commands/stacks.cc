@@ -104,7 +104,7 @@ void add_stacks(CLI::App& app, Command& selected) {
   output.color(arguments->color);
   output.flag("--quiet", arguments->quiet, "no status line and no notes");
   output.flag("--verbose", arguments->verbose, "how each stack was taken, and how long a stop was");
-  on_selected(sub, selected, [arguments] { return run_stacks(*arguments); });
+  on_watching(sub, selected, [arguments] { return run_stacks(*arguments); });
 }
 
 }  // namespace causalctl::commands
