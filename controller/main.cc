@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "controller/base/ends.h"
@@ -19,6 +20,7 @@
 #include "controller/base/regular_file.h"
 #include "controller/base/signal_state.h"
 #include "controller/base/standard_error.h"
+#include "controller/base/thread.h"
 #include "controller/commands/command_line.h"
 #include "controller/commands/commands.h"
 
@@ -122,6 +124,8 @@ int run_and_catch(int argc, char** argv) {
                 ExitCode::bug);
   } catch (const std::bad_alloc&) {
     return fail("out of memory", "", ExitCode::failed);
+  } catch (const std::system_error& error) {  // the system's refusal, which nobody has explained
+    return fail(error.what(), causalctl::kLimitHint, ExitCode::failed);
   } catch (const std::exception& error) {
     return fail(fmt::format("bug: {}", error.what()), "please report it with the command line",
                 ExitCode::bug);

@@ -16,6 +16,8 @@
 #include <string>
 #include <system_error>
 
+#include "controller/base/thread.h"
+
 namespace causalctl {
 namespace {
 
@@ -120,7 +122,9 @@ HelperProcess::HelperProcess(std::string_view what, const Body& body) {
   Channel to_parent{Fd(ends[1])};
   const Pid parent = getpid();
   pid_ = fork();
-  if (pid_ < 0) throw failed("fork", errno);
+  if (pid_ < 0) {
+    throw Error::from_errno(fmt::format("cannot start {}: fork", what), errno, kLimitHint);
+  }
   if (pid_ > 0) return;
   channel_.close();
   body(to_parent, parent);

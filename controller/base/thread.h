@@ -1,4 +1,4 @@
-// Starts a thread, or throws an Error that says which thread could not be started.
+// Starts a thread, or throws an Error that says which thread could not be started, and what to do.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,6 +12,12 @@
 
 namespace causalctl {
 
+// What to do where the kernel makes no further thread or process.
+inline constexpr const char* kLimitHint =
+    "a limit of processes (pids.max of the control group, ulimit -u) or of memory is reached: "
+    "raise "
+    "it, or run causalctl outside of it";
+
 // `purpose` names the thread in the message. Throws Error if there are too many threads or no
 // memory for a stack.
 template <typename Function>
@@ -20,8 +26,7 @@ std::thread start_thread(std::string_view purpose, Function&& function) {
     return std::thread(std::forward<Function>(function));
   } catch (const std::system_error& error) {
     throw Error::from_errno(fmt::format("cannot start the thread for {}", purpose),
-                            error.code().value(),
-                            "is a limit of processes (ulimit -u, pids.max) or of memory reached?");
+                            error.code().value(), kLimitHint);
   }
 }
 

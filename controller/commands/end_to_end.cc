@@ -4,6 +4,7 @@
 // as an experiment log.
 #include "controller/causal/experiments/end_to_end.h"
 
+#include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -21,6 +22,7 @@
 #include "controller/base/signal_state.h"
 #include "controller/commands/launched.h"
 #include "controller/commands/left_behind.h"
+#include "controller/commands/lost_rights.h"
 #include "controller/commands/profile.h"
 #include "controller/session/status_line.h"
 #include "controller/session/target_end.h"
@@ -35,8 +37,14 @@ constexpr Nanoseconds kEndPatience = 2 * kSecond;  // wait for the exit status a
 class Scratch {
  public:
   Scratch() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "causalctl-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw Error::from_errno("mkdtemp", errno);
+    const char* set = std::getenv("TMPDIR");
+    const std::string directory = set != nullptr && *set != '\0' ? set : "/tmp";
+    std::string pattern = directory + "/causalctl-XXXXXX";
+    if (mkdtemp(pattern.data()) == nullptr) {
+      throw Error::from_errno(
+          fmt::format("no directory for the logs of runs can be made in {}", directory), errno,
+          "set TMPDIR to a directory in which you may write");
+    }
     path_ = pattern;
   }
   ~Scratch() { remove(); }
@@ -140,6 +148,7 @@ causal::Execution execute(const config::Config& config, const ConsoleOptions& co
 }  // namespace
 
 ExitCode run_end_to_end(const config::Config& config, const ConsoleOptions& console) {
+  note_lost_rights(config.target);
   const Interrupts interrupts;
   causal::LogWriter log(config.output.log);
   session::StatusLine status(console.quiet);

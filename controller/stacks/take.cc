@@ -9,6 +9,7 @@
 #include <future>
 #include <utility>
 
+#include "controller/base/thread.h"
 #include "controller/tracee/all_threads.h"
 #include "controller/tracee/guardian/priority_boost.h"
 #include "controller/tracee/inject/stopped_thread.h"
@@ -220,14 +221,16 @@ Look unwinds_for_reference() {
 void take_in_stops(Pid pid, const std::vector<ThreadState*>& threads, const Look& look) {
   if (threads.empty()) return;
   const SigchldBlocked blocked;
-  // A thread of its own, because the kernel lets all go that a thread has seized when that ends.
-  std::async(std::launch::async, [&] {
+  std::packaged_task<void()> stop_all([&] {
     const tracee::PriorityBoost boost(0);  // of ours, so that a stop does not last a time slice
     tracee::BriefStops stops;
     for (ThreadState* thread : threads) {
       if (thread->state != 'Z') stop_one(pid, *thread, look, stops);
     }
-  }).get();
+  });
+  // A thread of its own, because the kernel lets all go that a thread has seized when that ends.
+  start_thread("stops of the target's threads", [&] { stop_all(); }).join();
+  stop_all.get_future().get();
 }
 
 }  // namespace causalctl::stacks
