@@ -8,8 +8,10 @@
 #include <pwd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -21,6 +23,7 @@
 #include "unwind/build_id.h"
 #include "unwind/loaded_files.h"
 #include "unwind/target_file.h"
+#include "unwind/target_memory.h"
 
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2
@@ -70,6 +73,14 @@ Obstacle cannot_be_read(Pid target, const MappedFile& file, int error) {
   return {
       fmt::format("{} cannot be read: it was deleted, or its name means another file", file.path),
       "run as root, who can read deleted files while they are mapped"};
+}
+
+// Returns whether an ELF file is mapped there, and not code that the target has compiled, in a file
+// that never had a name.
+bool is_elf(Pid target, const MappedFile& file) {
+  std::array<std::byte, SELFMAG> magic{};
+  return read_target(target, file.first.start, magic) &&
+         std::memcmp(magic.data(), ELFMAG, SELFMAG) == 0;
 }
 
 // The files in which debug information of this one may be, as far as their names are known
@@ -137,8 +148,33 @@ unsigned unreadable_compression(const std::string& path) {
 }
 
 void note_obstacle(Pid target) {
-  const auto obstacle = executable_obstacle(target);
-  if (obstacle) log::note("warning: {}\n  hint: {}", obstacle->what, obstacle->hint);
+  for (const auto& obstacle : {executable_obstacle(target), library_obstacle(target)}) {
+    if (obstacle) log::note("warning: {}\n  hint: {}", obstacle->what, obstacle->hint);
+  }
+}
+
+std::optional<Obstacle> library_obstacle(Pid target) {
+  constexpr std::size_t kMostNamed = 3;
+  std::optional<Obstacle> obstacle;
+  std::vector<std::string> others;
+  for (const MappedFile& file : LoadedFiles(target).read()) {
+    if (file.main || file.path.starts_with('[') || !is_elf(target, file)) continue;
+    const OpenedFile opened = open_mapped_file(target, file);
+    if (opened.fd) continue;
+    if (obstacle) {
+      others.push_back(file.path);
+    } else {
+      obstacle = cannot_be_read(target, file, opened.error);
+    }
+  }
+  if (!obstacle) return std::nullopt;
+  obstacle->what += "; its functions have no names";
+  if (others.empty()) return obstacle;
+  const std::size_t count = others.size();
+  others.resize(std::min(count, kMostNamed));
+  obstacle->what += fmt::format(". So it is with {} more: {}{}", count, fmt::join(others, ", "),
+                                count > kMostNamed ? ", …" : "");
+  return obstacle;
 }
 
 std::optional<Obstacle> executable_obstacle(Pid target) {

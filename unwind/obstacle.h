@@ -18,7 +18,9 @@ struct Obstacle {
 // Returns nullopt if the executable can be read, which does not say that it has symbols. Asks no
 // server.
 std::optional<Obstacle> executable_obstacle(Pid target);
-void note_obstacle(Pid target);  // tells the user, if there is one
+// Does the same for its libraries: names those whose functions can have no names for that reason.
+std::optional<Obstacle> library_obstacle(Pid target);
+void note_obstacle(Pid target);  // tells the user of both, if there are any
 
 // Returns the user who mounted the FUSE file system with this device number (as procfs::Map has
 // it), given the text of /proc/PID/mountinfo, or nullopt if it is no FUSE file system. Pure.

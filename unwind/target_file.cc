@@ -13,6 +13,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "controller/base/procfs.h"
 #include "controller/base/regular_file.h"
@@ -25,6 +27,9 @@ namespace {
 constexpr std::uint64_t kPieceSize = 64;
 constexpr std::uint64_t kPieces = 64;      // that are compared of a range
 constexpr std::uint64_t kMostPatched = 8;  // one in so many may differ: breakpoints, patched calls
+constexpr std::uint64_t kCodePage = 4096;
+constexpr std::uint64_t kMostCompared = 1024;  // pages of one file's code
+constexpr std::byte kBreakpoint{0xcc};
 
 Fd open_regular(const std::string& path, struct stat& status) {
   Fd file = causalctl::open_regular(path);
@@ -44,11 +49,22 @@ bool first_page_matches(int fd, Pid target, const MappedFile& file) {
   return std::equal(memory.begin(), memory.end(), in_file.begin());
 }
 
+// Returns the lines of the file's code.
+std::vector<procfs::Map> code_lines(Pid target, const MappedFile& file) {
+  std::vector<procfs::Map> lines = procfs::maps(target).value_or(std::vector<procfs::Map>());
+  std::erase_if(lines, [&](const procfs::Map& line) {
+    return !line.executable || line.inode != file.inode || line.device != file.device ||
+           line.start < file.start || line.end > file.end;
+  });
+  return lines;
+}
+
 // On overlay file systems the inode number in maps may differ from that of stat(2), and another
-// file system may have the same one.
+// file system may have the same one. Another build of a program may have the same first page.
 bool is_mapped_file(int fd, const struct stat& status, Pid target, const MappedFile& file) {
   if (!first_page_matches(fd, target, file)) return false;
-  return status.st_ino == file.inode || same_as_file(fd, file.first_offset, target, file.first);
+  return status.st_ino == file.inode || (same_as_file(fd, file.first_offset, target, file.first) &&
+                                         same_code(fd, target, code_lines(target, file)));
 }
 
 // Returns whether the inode is that of the mapping for certain. Some file systems tell another
@@ -87,6 +103,28 @@ bool same_as_file(int fd, std::uint64_t offset, Pid target, const MappedRange& r
     different += in_file == in_memory ? 0 : 1;
   }
   return compared > 0 && different <= compared / kMostPatched;
+}
+
+bool same_code(int fd, Pid target, const std::vector<procfs::Map>& lines) {
+  std::uint64_t pages = 0;
+  for (const procfs::Map& line : lines) pages += (line.end - line.start) / kCodePage;
+  const std::uint64_t step = kCodePage * ((pages + kMostCompared - 1) / kMostCompared);
+  for (const procfs::Map& line : lines) {
+    for (std::uint64_t at = 0; line.start + at < line.end; at += step) {
+      std::array<std::byte, kCodePage> in_file{};
+      std::array<std::byte, kCodePage> in_memory{};
+      const ssize_t got =
+          ::pread(fd, in_file.data(), in_file.size(), static_cast<off_t>(line.offset + at));
+      if (got <= 0) return false;
+      const std::span<std::byte> memory(in_memory.data(), static_cast<std::size_t>(got));
+      if (!read_target(target, line.start + at, memory)) return false;
+      const auto may_be = [](std::byte theirs, std::byte ours) {
+        return theirs == ours || theirs == kBreakpoint;
+      };
+      if (!std::equal(memory.begin(), memory.end(), in_file.begin(), may_be)) return false;
+    }
+  }
+  return true;
 }
 
 OpenedFile open_mapped_file(Pid target, const MappedFile& file) {

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "controller/base/fd.h"
+#include "controller/base/procfs.h"
 #include "controller/base/types.h"
 #include "unwind/mapped_file.h"
 
@@ -24,5 +26,9 @@ OpenedFile open_mapped_file(Pid target, const MappedFile& file);
 // Returns whether the target has in this range what the file has from this offset, by samples of
 // it. Code differs a little where a debugger has put breakpoints, or where it is patched.
 bool same_as_file(int fd, std::uint64_t offset, Pid target, const MappedRange& range);
+
+// Returns whether the target has the file's code in these lines of its maps, to the byte: all pages
+// of up to 4 MiB, and so many of what is longer. A breakpoint (int3) is no difference.
+bool same_code(int fd, Pid target, const std::vector<procfs::Map>& lines);
 
 }  // namespace causalctl::unwind

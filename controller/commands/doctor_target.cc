@@ -17,6 +17,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/fd.h"
+#include "controller/base/halt_text.h"
 #include "controller/base/printable.h"
 #include "controller/base/procfs.h"
 #include "controller/base/regular_file.h"
@@ -26,6 +27,7 @@
 #include "controller/progress/progress.h"
 #include "controller/session/precedence.h"
 #include "controller/session/target_end.h"
+#include "controller/session/target_state.h"
 #include "controller/tracee/inject/left_stub.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/target_lock.h"
@@ -62,9 +64,12 @@ Check process(Pid target, const procfs::Status& status) {
   } else if (kernel_thread) {
     check.verdict = Verdict::missing;
     check.remedy = "a kernel thread cannot be profiled";
-  } else if (status.state == 'T' || status.state == 't') {
-    check.verdict = Verdict::limited;
-    check.remedy = fmt::format("it is stopped; nothing is measured before kill -CONT {}", target);
+  } else if (const auto state = session::state_of(target); state.stopped || state.frozen) {
+    // Nothing can be put into a frozen process. A stopped one may go on before the profile begins.
+    check.verdict = state.frozen ? Verdict::missing : Verdict::limited;
+    check.finding += "; " + text_of_halt(state.stopped, state.frozen);
+    check.remedy = state.frozen ? "attach refuses a frozen process: thaw its control group first"
+                                : fmt::format("nothing is measured before kill -CONT {}", target);
   }
   return check;
 }
@@ -210,7 +215,13 @@ std::vector<Check> debug_information(Pid target) {
     lines.remedy = obstacle->hint;
   }
   if (lines.finding.empty()) lines.finding = "the executable is not among the mappings";
-  return {lines, {"libraries", Verdict::ok, fmt::format("{} mapped", libraries), "", false}};
+  Check others{"libraries", Verdict::ok, fmt::format("{} mapped", libraries), "", false};
+  if (const auto obstacle = unwind::library_obstacle(target)) {
+    others.verdict = Verdict::limited;
+    others.finding += "; " + obstacle->what;
+    others.remedy = obstacle->hint;
+  }
+  return {lines, others};
 }
 
 Check usdt(Pid target) {

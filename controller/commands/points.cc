@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "controller/base/error.h"
+#include "controller/base/halt_text.h"
 #include "controller/base/printable.h"
 #include "controller/base/procfs.h"
 #include "controller/causal/analysis/start_up.h"
@@ -29,6 +30,7 @@
 #include "controller/session/sampled_chains.h"
 #include "controller/session/status_line.h"
 #include "controller/session/target_end.h"
+#include "controller/session/target_state.h"
 #include "controller/symbols/call_chain.h"
 #include "unwind/function_name.h"
 #include "unwind/names.h"
@@ -259,8 +261,12 @@ ExitCode run_points(Pid target) {
 
   const auto findings = sample(target, symbolizer, status);
   if (findings.samples == 0) {
-    print(fmt::format("\n# no functions or lines: the process used no CPU time in {} s\n",
-                      kSampling / kSecond));
+    const session::TargetState state = session::state_of(target);
+    const std::string halt = text_of_halt(state.stopped, state.frozen);
+    print(fmt::format("\n# no functions or lines: {}\n",
+                      halt.empty()
+                          ? fmt::format("the process used no CPU time in {} s", kSampling / kSecond)
+                          : halt));
     return ExitCode::ok;
   }
   Namer namer(target, symbolizer);
@@ -275,7 +281,7 @@ void add_points(CLI::App& app, Command& selected) {
   CLI::App& sub = add_subcommand(app, "points", "what could serve as a progress point");
   auto process = std::make_shared<std::string>();
   add_process(sub, *process, "the process", true);
-  on_selected(sub, selected, [process] { return run_points(process_of(*process)); });
+  on_watching(sub, selected, [process] { return run_points(process_of(*process)); });
 }
 
 }  // namespace causalctl::commands

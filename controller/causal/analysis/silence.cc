@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "controller/base/halt_text.h"
 #include "controller/base/number.h"
 
 namespace causalctl::causal {
@@ -43,10 +44,8 @@ std::string of_idle_target(const TargetState& target, std::string_view since = "
 
 // Returns the empty string for a target that runs.
 std::string of_target_at_rest(const Silence& silence) {
-  if (silence.target.stopped) {
-    return "the target is stopped by a signal (SIGSTOP); kill -CONT lets it go on";
-  }
-  if (silence.target.frozen) return "the target is frozen by its control group; thaw it";
+  if (auto halt = text_of_halt(silence.target.stopped, silence.target.frozen); !halt.empty())
+    return halt;
   return is_idle(silence.cpu_ns, silence.watched_ns) ? of_idle_target(silence.target) : "";
 }
 
