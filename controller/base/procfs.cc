@@ -19,6 +19,7 @@
 #include "controller/base/error.h"
 #include "controller/base/fd.h"
 #include "controller/base/number.h"
+#include "controller/base/printable.h"
 
 namespace causalctl::procfs {
 namespace {
@@ -62,11 +63,11 @@ std::string command_line(Pid pid) {
     const auto stat = read_once(fmt::format("/proc/{}/stat", pid));
     busiest = std::max(busiest, std::pair(stat ? parse_user_ticks(*stat) : 0, pid));
     if (listed.size() < most_listed) {
-      listed.push_back(fmt::format("{} ({})", pid, command_line(pid)));
+      listed.push_back(fmt::format("{} ({})", pid, printable(command_line(pid))));
     }
   }
   throw UsageError(
-      fmt::format("several processes are called {}: {}{}", name, fmt::join(listed, ", "),
+      fmt::format("several processes are called {}: {}{}", printable(name), fmt::join(listed, ", "),
                   found.size() > listed.size()
                       ? fmt::format(" and {} others", found.size() - listed.size())
                       : ""),
@@ -214,7 +215,7 @@ Pid find_process(const std::string& name) {
   }
   if (found.size() == 1) return found.front();
   if (found.empty()) {
-    throw UsageError("no process is called " + name,
+    throw UsageError("no process is called " + printable(name),
                      "see `ps`, or give the PID; only run and callpath start a program, after --");
   }
   refuse_several(name, found);

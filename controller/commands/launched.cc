@@ -15,6 +15,7 @@
 #include "controller/base/procfs.h"
 #include "controller/base/signal_state.h"
 #include "controller/commands/left_behind.h"
+#include "controller/commands/lost_rights.h"
 #include "controller/commands/wrapper.h"
 #include "controller/tracee/process.h"
 
@@ -143,6 +144,7 @@ AtEnd tell_to_end_at_end(Pid pid) {
 }
 
 ExitCode with_program(const config::Target& target, bool names_code, const ProgramWork& work) {
+  note_lost_rights(target);
   LeftBehind left;
   tracee::Guardian guardian;
   const Pid pid = guardian.launch(launch_of(target));

@@ -13,10 +13,15 @@ std::string permission_hint(const perf_event_attr& attr, const SystemFacts& fact
         "tracepoints need root, CAP_PERFMON or kernel.perf_event_paranoid=-1 (it is {})",
         facts.paranoid);
   }
+  const int most_paranoid = attr.exclude_kernel != 0 ? 2 : 1;
+  if (facts.paranoid <= most_paranoid) {
+    return "run as root or with CAP_PERFMON and CAP_SYS_PTRACE: the process is another user's, or "
+           "executes a program that its user may not read";
+  }
   return fmt::format(
       "run as root or with CAP_PERFMON and CAP_SYS_PTRACE, or as the target's user with "
       "kernel.perf_event_paranoid at most {} (it is {})",
-      attr.exclude_kernel != 0 ? 2 : 1, facts.paranoid);
+      most_paranoid, facts.paranoid);
 }
 
 std::string unsupported_hint(const perf_event_attr& attr) {

@@ -80,7 +80,15 @@ std::optional<Children::Used> Children::used_by(Pid pid) {
 // What a child's own children have used counts for the child once they have ended.
 std::vector<Child> Children::alive() const {
   std::vector<Child> found;
-  for (const Pid pid : procfs::descendants(target_)) {
+  std::vector<Pid> below = procfs::descendants(target_);
+  if (std::find(below.begin(), below.end(), getpid()) != below.end()) {
+    // The target has started causalctl, which does none of its work; nor do helper processes.
+    const std::vector<Pid> ours = procfs::descendants(getpid());
+    std::erase_if(below, [&](Pid pid) {
+      return pid == getpid() || std::find(ours.begin(), ours.end(), pid) != ours.end();
+    });
+  }
+  for (const Pid pid : below) {
     const auto used = used_by(pid);
     const auto status = procfs::status(pid);
     if (!used || !status) continue;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -11,6 +12,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
 #include "controller/base/signal_state.h"
+#include "controller/tracee/adoption.h"
 
 namespace causalctl::session {
 
@@ -36,12 +38,7 @@ std::string first_thread_ended(Pid target) {
 }
 
 void require_program(Pid target) {
-  if (!procfs::status(target)) throw TargetGone(fmt::format("no process {}", target));
-  const auto stat = procfs::thread_stat(target, target);
-  if (stat && procfs::parse_is_kernel_thread(*stat)) {
-    throw Error(fmt::format("process {} is a kernel thread", target),
-                "only programs have code that can be counted");
-  }
+  tracee::check_program(target, getpid());
   if (has_first_thread_ended(target)) throw Error(first_thread_ended(target));
 }
 

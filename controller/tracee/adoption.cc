@@ -58,7 +58,8 @@ void check_permission(Pid pid, uid_t owner) {
                           permission_hint(owner));
 }
 
-// Returns what /proc says of it. Throws where it is no process with a program, or ours.
+}  // namespace
+
 procfs::Status check_program(Pid pid, Pid controller) {
   const auto status = pid > 0 ? procfs::status(pid) : std::nullopt;
   if (!status) {
@@ -82,8 +83,6 @@ procfs::Status check_program(Pid pid, Pid controller) {
   }
   return *status;
 }
-
-}  // namespace
 
 void check_64_bit(Pid pid) {
   const Fd file = open_regular(fmt::format("/proc/{}/exe", pid));

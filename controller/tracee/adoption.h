@@ -1,10 +1,13 @@
 // Whether a process may be a target. The answer comes from /proc; nothing is stopped.
 #pragma once
 
+#include "controller/base/procfs.h"
 #include "controller/base/types.h"
 
 namespace causalctl::tracee {
 
+// Returns what /proc says of it. Throws where it is no process with a program, or `controller`.
+procfs::Status check_program(Pid pid, Pid controller);
 // Throws Error (TargetGone, UsageError) that names what forbids it and what to do. `controller` is
 // the process that asks, which cannot be its own target.
 void check_adoptable(Pid pid, Pid controller);

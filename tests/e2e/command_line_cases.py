@@ -29,7 +29,7 @@ CASES = [
     Case("offset_without_binary", attach(point="0x1234"), FIGURE1, exit=(2,),
          stderr=patterns(r"BINARY\+0x1234")),
     Case("points_of_kernel_thread", ("points", "2"), exit=(1,),
-         stderr=patterns("process 2 is a kernel thread")),
+         stderr=patterns("process 2 .kthreadd. is a kernel thread")),
     Case("unknown_option", attach("--loud"), FIGURE1, exit=(2,), stderr=patterns("--loud")),
     Case("no_pid", ("attach", "--progress", "main"), exit=(2,),
          stderr=patterns("PID")),

@@ -288,7 +288,7 @@ def test_target_that_ends(options, program, tmp_path):
 
 
 @pytest.mark.parametrize("words, status, message", [
-    (("999999999",), 3, "no process 999999999"),
+    (("999999999",), 3, "no such process: 999999999"),
     ((), 2, "give a PID or a name, or a program after --"),
     (("1", "--period", "1us"), 2, "--period 1us"),
     (("1", "--event", "page"), 2, "--event page"),

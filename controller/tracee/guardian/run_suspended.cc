@@ -27,8 +27,17 @@ namespace {
 constexpr Nanoseconds kSlice = 100 * kMillisecond;
 constexpr Nanoseconds kPatienceWithStop = kSecond;
 
-[[noreturn]] void throw_ended(Pid child) {
-  throw TargetGone(fmt::format("process {} ended before its first instruction", child));
+// An untraced thread that executes a program takes the place of the first thread, whose end is all
+// that its tracer learns.
+[[noreturn]] void throw_ended(Pid child, const char* when = "its first instruction") {
+  if (procfs::has_ended(child)) {
+    throw TargetGone(fmt::format("process {} ended before {}", child, when));
+  }
+  throw Error(
+      fmt::format("another thread of process {} than its first has executed {}, which causalctl "
+                  "cannot suspend before its first instruction",
+                  child, procfs::executable(child)),
+      "name that program after --, or attach to it when it runs");
 }
 
 [[noreturn]] void throw_orphaned() { throw Error("causalctl has ended"); }
@@ -204,7 +213,7 @@ void run_to_exec(Pid child, const std::function<bool()>& controller_is_gone) {
                               limit_ns / kSecond));
     }
     if (std::holds_alternative<Ended>(*stop)) {
-      throw TargetGone(fmt::format("process {} ended before it executed a program", child));
+      throw_ended(child, "it executed a program");
     }
     if (is_event(*stop, PTRACE_EVENT_EXEC)) return finish_exec(child);
     if (!ptrace::resume_if_alive(child, ptrace::Resume::run, signal_of(*stop))) throw_ended(child);

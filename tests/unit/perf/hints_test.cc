@@ -24,6 +24,8 @@ TEST_CASE("A failed perf call is answered with what to do about it", "[perf]") {
   REQUIRE_THAT(open(EACCES, sampling), Contains("perf_event_paranoid") && Contains("it is 3") &&
                                            Contains("CAP_PERFMON") && Contains("at most 1"));
   REQUIRE_THAT(open(EPERM, user_sampling), Contains("at most 2"));
+  REQUIRE_THAT(hint_for(Call::open, EACCES, user_sampling, {.paranoid = 2}),
+               !Contains("paranoid") && Contains("may not read"));
   REQUIRE_THAT(open(EPERM, tracepoint), Contains("perf_event_paranoid=-1"));
   REQUIRE_THAT(open(EMFILE, sampling), Contains("ulimit -n") && Contains("1024"));
   REQUIRE_THAT(open(ENOSPC, breakpoint), Contains("breakpoint registers"));

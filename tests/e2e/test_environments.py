@@ -1,0 +1,178 @@
+"""What causalctl says where its environment is not the usual one: /proc, limits, a frozen target,
+files that were replaced, rights that a program loses."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import pytest
+
+from test_modules import compiled, running
+
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("environments")
+    folder.chmod(0o777)
+    return compiled(folder, "mapped_again.c")
+
+
+def told(options, *words, around=(), **more):
+    done = subprocess.run([*around, options.causalctl, *map(str, words)], capture_output=True,
+                          text=True, timeout=60, check=False, **more)
+    return done.returncode, done.stdout + done.stderr
+
+
+def needs(*around):
+    if subprocess.run([*around, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip(f"{around[0]} is not permitted here")
+
+
+@pytest.fixture
+def open_folder(options):
+    """A folder for programs of nobody, who may execute causalctl."""
+    needs(*NOBODY)
+    if subprocess.run([*NOBODY, "test", "-x", options.causalctl], check=False).returncode != 0:
+        pytest.skip("nobody may not execute causalctl")
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder)
+        path.chmod(0o777)
+        yield path
+
+
+def test_proc_of_another_pid_namespace(options, tmp_path):
+    around = ("unshare", "--pid", "--fork")
+    needs(*around)
+    log = tmp_path / "x.jsonl"
+    for words in (("stacks", os.getpid()), ("points", "python3"), ("doctor", 1),
+                  ("callpath", 1, "-o", log), ("attach", 1, "--progress", "main", "-o", log),
+                  ("run", "--progress", "main", "-o", log, "--", "true")):
+        code, text = told(options, *words, around=around)
+        assert code == 1, text
+        assert "/proc is that of another PID namespace" in text, text
+        assert "mount -t proc" in text, text
+
+
+def test_proc_is_not_mounted(options):
+    around = ("unshare", "--mount", "sh", "-c", 'umount -l /proc; exec "$0" "$@"')
+    needs(*around)
+    code, text = told(options, "doctor", around=around)
+    assert code == 1, text
+    assert "/proc is not mounted" in text, text
+    assert "CAP_PERFMON" not in text, text
+
+
+@pytest.mark.parametrize("command", ["stacks", "points", "doctor", "callpath", "attach"])
+def test_no_process_is_named(options, command):
+    code, text = told(options, command, "")
+    assert code == 2, text
+    assert "the word that names the process is empty" in text, text
+
+
+def test_command_lines_are_one_line(options, tmp_path):
+    name = f"causal_cl{os.getpid()}"[:15]
+    program = compiled(tmp_path, "mapped_again.c", name)
+    with running(program, "below\ncausalctl: do this\x1b[2J"), running(program):
+        code, text = told(options, "stacks", name)
+    assert code == 2, text
+    assert "\ncausalctl: do this" not in text, text
+    assert "\x1b" not in text, text
+
+
+def test_library_was_replaced(options, open_folder):
+    (open_folder / "l.c").write_text("#include <unistd.h>\nvoid wait_here(void) { for (;;) pause(); }\n")
+    (open_folder / "m.c").write_text('#include <stdio.h>\nvoid wait_here(void);\nint main(void) {'
+                                  ' puts("ready"); fflush(stdout); wait_here(); }\n')
+    library = open_folder / "libl.so"
+    for words in (("-shared", "-fPIC", "l.c", "-o", "libl.so"), ("m.c", "-o", "m", "./libl.so")):
+        subprocess.run(["gcc", "-O1", *words], cwd=open_folder, check=True)
+    with running(*NOBODY, open_folder / "m", cwd=open_folder) as pid:
+        library.unlink()
+        for command in ("stacks", "doctor"):
+            code, text = told(options, command, pid, around=NOBODY)
+            assert text.count("libl.so cannot be read: it was deleted") == 1, text
+
+
+def test_another_build_of_the_same_layout(options, open_folder):
+    parts = ["#include <unistd.h>\nvoid {}(void) {{ for (;;) pause(); }}\n",
+             "volatile int never; void {}(void) {{ for (;;) never++; }}\n"]
+    main = '#include <stdio.h>\nint main(void) { puts("ready"); fflush(stdout); waits_a(); }\n'
+    for name, first in (("old", "waits_a"), ("new", "spins_b")):
+        second = "spins_b" if first == "waits_a" else "waits_a"
+        texts = [parts[first == "spins_b"].format(first), parts[second == "spins_b"].format(second)]
+        (open_folder / f"{name}.c").write_text("".join(texts) + main)
+        subprocess.run(["gcc", "-O1", "-Wl,--build-id=none", f"{name}.c", "-o", name],
+                       cwd=open_folder, check=True)
+    program = open_folder / "prog"
+    (open_folder / "old").rename(program)
+    with running(*NOBODY, program) as pid:
+        (open_folder / "new").rename(program)
+        _, text = told(options, "stacks", pid, around=NOBODY)
+    assert "spins_b" not in text, text
+
+
+def test_directory_for_temporary_files(options, tmp_path):
+    for directory in (tmp_path / "none", "/etc/passwd"):
+        code, text = told(options, "run", "--end-to-end", "-o", tmp_path / "x.jsonl", "--", "true",
+                          env={**os.environ, "TMPDIR": str(directory)})
+        assert code == 1, text
+        assert f"can be made in {directory}" in text, text
+        assert "hint: set TMPDIR" in text, text
+
+
+def test_limit_of_processes(options, program):
+    groups = pathlib.Path("/sys/fs/cgroup/pids")
+    group = groups / f"causalctl-test-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError:
+        pytest.skip("no control group for processes can be made")
+    try:
+        (group / "pids.max").write_text("1")
+        into = ("sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$0" "$@"')
+        with running(program, "below") as pid:
+            code, text = told(options, "stacks", pid, around=into)
+        assert code in (0, 1), text
+        assert "bug" not in text, text
+        assert code == 0 or "pids.max" in text, text
+    finally:
+        group.rmdir()
+
+
+def test_program_loses_its_rights(options, open_folder, program):
+    path = open_folder / "suid"
+    path.write_bytes(program.read_bytes())
+    path.chmod(0o4755)
+    _, text = told(options, "callpath", "--duration", "100ms", "-o", open_folder / "s.jsonl",
+                   "--", path, around=NOBODY)
+    assert "runs without its rights (set-uid)" in text, text
+
+
+def test_target_is_not_ended_for_our_memory(options, tmp_path):
+    """A program that is started has the score that its user gave it; causalctl has the highest."""
+    script = tmp_path / "scores"
+    script.write_text("#!/bin/sh\ncat /proc/self/oom_score_adj; cat /proc/$PPID/oom_score_adj\n"
+                      "sleep 0.3\n")
+    script.chmod(0o755)
+    _, text = told(options, "callpath", "-o", tmp_path / "x.jsonl", "--", script)
+    own = pathlib.Path("/proc/self/oom_score_adj").read_text()
+    assert text.startswith(own + "1000\n") or f"\n{own}1000\n" in text, text
+
+
+def test_script_profiles_itself(options, tmp_path):
+    """causalctl is below its target, and is not offered as a process to record."""
+    words = f'"{options.causalctl}" callpath $$ --duration 1s -o {tmp_path}/x.jsonl; true'
+    done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, timeout=60,
+                          check=False)
+    assert "below it" not in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+def test_zombie_has_no_points(options):
+    with subprocess.Popen(["true"]) as child:
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        code, text = told(options, "points", child.pid)
+        assert code == 3, text
+        assert "zombie" in text, text
