@@ -1,0 +1,60 @@
+// Calls of a real process that are counted by uprobes, which come and go.
+#include "controller/callpath/counts.h"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "controller/base/clock.h"
+#include "controller/progress/image.h"
+#include "controller/progress/progress.h"
+#include "tests/kernel/progress/probed.h"
+#include "tests/kernel/progress/probed_child.h"
+
+namespace causalctl::callpath {
+namespace {
+
+WatchedEvent counted_function(probed::Child& child) {
+  unwind::Symbolizer symbolizer(child.pid());
+  const auto point = progress::resolve("probed::function_1", child.pid(), symbolizer);
+  const auto place = progress::file_place(child.pid(), point.places.at(0).address);
+  REQUIRE(place);
+  WatchedEvent event;
+  event.metric.name = "count:function_1";
+  event.spec.name = "function_1";
+  event.spec.counted = true;
+  event.places = {{place->readable, place->offset, 0, 0}};
+  return event;
+}
+
+}  // namespace
+
+TEST_CASE("the time in which uprobes are opened is not one in which calls are counted",
+          "[callpath][counts]") {
+  probed::Child child;
+  const std::vector<WatchedEvent> events{counted_function(child)};
+  const perf::Session session(child.pid(), {.sampling = false, .wake_edges = false});
+  Recording recording;
+  Counts counts(child.pid(), events, session, recording);
+  const auto counted_ns = [&] {
+    counts.update(monotonic_now(), {0.0});
+    return recording.counts.at(0).counted_ns;
+  };
+  counts.start(monotonic_now());
+  constexpr unsigned kHits = 40;
+  constexpr int kTimes = 10;
+  int opening_counted = 0;
+  for (int i = 0; i < kTimes; ++i) {
+    child.hit(kHits);
+    counts.close(0);
+    child.hit(kHits);  // while nothing counts them
+    const Nanoseconds closed_ns = counted_ns();
+    const Nanoseconds before_ns = monotonic_now();
+    counts.open(0);
+    const Nanoseconds open_ns = counted_ns() - closed_ns;
+    if (2 * open_ns > monotonic_now() - before_ns) ++opening_counted;
+  }
+  CHECK(opening_counted < kTimes / 2);  // another process may have come between
+  CHECK(counts.calls(0) == kTimes * kHits);
+}
+
+}  // namespace causalctl::callpath
