@@ -34,15 +34,30 @@ int main(void) {
 
 Program::Program(const std::string& source, const std::string& compile, const std::string& link,
                  const std::string& after) {
-  const std::string& path = directory_.path();
+  const std::string file = write(source, compile);
+  start(fmt::format("{} -c {} && {} prog.o driver.o -o prog {}{}{}", compile, file, compile, link,
+                    after.empty() ? "" : " && ", after));
+}
+
+Program::Program(const InLibrary& made) {
+  const std::string file = write(made.source, made.compile);
+  start(
+      fmt::format("{} -fPIC -shared {} -o libprog.so && "
+                  "{} driver.o -o prog -L. -lprog -Wl,-rpath,$PWD",
+                  made.compile, file, made.compile));
+}
+
+std::string Program::write(const std::string& source, const std::string& compile) {
   const bool cxx = compile.find("++") != std::string::npos;
-  const std::string file = cxx ? "prog.cc" : "prog.c";
-  std::ofstream(path + "/" + file) << source;
-  std::ofstream(path + "/driver.c") << kDriver;
-  unwind::run_command(
-      fmt::format("cd {} && cc -O1 -c driver.c && {} -c {} && {} prog.o driver.o -o prog {}", path,
-                  compile, file, compile, link));
-  if (!after.empty()) unwind::run_command(fmt::format("cd {} && {}", path, after));
+  std::string file = cxx ? "prog.cc" : "prog.c";
+  std::ofstream(directory_.path() + "/" + file) << source;
+  std::ofstream(directory_.path() + "/driver.c") << kDriver;
+  return file;
+}
+
+void Program::start(const std::string& commands) {
+  const std::string& path = directory_.path();
+  unwind::run_command(fmt::format("cd {} && cc -O1 -c driver.c && {}", path, commands));
   program_ = std::make_unique<unwind::TargetProgram>(path + "/prog");
   symbolizer_ = std::make_unique<unwind::Symbolizer>(program_->pid());
 }

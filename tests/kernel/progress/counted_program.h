@@ -15,6 +15,12 @@ namespace counted {
 
 inline constexpr long kRounds = 64;
 
+// A source that becomes a library, which the program is linked with.
+struct InLibrary {
+  std::string source;
+  std::string compile;
+};
+
 class Program {
  public:
   // Compiles `source` to prog.c (or prog.cc) and starts it. `compile` is a command, as "cc -O2 -g";
@@ -22,6 +28,7 @@ class Program {
   // before the start.
   Program(const std::string& source, const std::string& compile, const std::string& link = "",
           const std::string& after = "");
+  explicit Program(const InLibrary& made);
 
   // Returns "" or what is told to the user when the SPEC is resolved: its remarks, or the refusal.
   std::string told(const std::string& spec);
@@ -36,6 +43,9 @@ class Program {
   causalctl::unwind::Symbolizer& symbolizer() { return *symbolizer_; }
 
  private:
+  std::string write(const std::string& source, const std::string& compile);  // returns the file
+  void start(const std::string& commands);
+
   causalctl::unwind::TemporaryDirectory directory_;
   std::unique_ptr<causalctl::unwind::TargetProgram> program_;
   std::unique_ptr<causalctl::unwind::Symbolizer> symbolizer_;

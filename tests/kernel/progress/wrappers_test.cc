@@ -8,26 +8,19 @@
 
 #include "tests/kernel/progress/counted_program.h"
 
+using counted::InLibrary;
 using counted::Program;
 
 namespace {
 
-// Makes a library of the source, which the program is linked with.
-Program of_library(const std::string& source, const std::string& compile) {
-  return {source, compile, "-Wl,--allow-shlib-undefined",
-          fmt::format("{} -fPIC -shared prog.cc -o libprog.so && "
-                      "{} driver.o -o prog -L. -lprog -Wl,-rpath,$PWD",
-                      compile, compile)};
-}
-
-std::vector<std::string> compilers(const std::vector<std::string>& of_gcc,
-                                   const std::vector<std::string>& of_clang) {
+std::vector<std::string> all_compilers(const std::vector<std::string>& of_gcc,
+                                       const std::vector<std::string>& of_clang) {
   std::vector<std::string> all = of_gcc;
   if (counted::has("clang++")) all.insert(all.end(), of_clang.begin(), of_clang.end());
   return all;
 }
 
-void check_count(Program& program, const std::string& spec) {
+void check_library(Program& program, const std::string& spec) {
   const auto counts = program.count(spec);
   CHECK(counts.truth > 0);
   CHECK(counts.visits == counts.truth);
@@ -96,34 +89,34 @@ void work(long) { cloned = as_b->clone(); cloned = as_b->clone(); cloned = as_m-
 
 TEST_CASE("thunks with a body that ends in a jump are counted", "[progress]") {
   for (const std::string& compile :
-       compilers({"g++ -O2 -g", "g++ -O2", "g++ -O2 -g -fno-plt", "g++ -O1 -g"},
-                 {"clang++ -O2 -g", "clang++ -O1 -g -fno-inline", "clang++ -O0 -g"})) {
+       all_compilers({"g++ -O2 -g", "g++ -O2", "g++ -O2 -g -fno-plt", "g++ -O1 -g"},
+                     {"clang++ -O2 -g", "clang++ -O1 -g -fno-inline", "clang++ -O0 -g"})) {
     for (const int kind : {1, 2, 3}) {
       CAPTURE(compile, kind);
-      Program program =
-          of_library(kJumpingBody, fmt::format("{} -fno-devirtualize -DKIND={}", compile, kind));
-      check_count(program, "M::on_event");
+      Program program(
+          InLibrary{kJumpingBody, fmt::format("{} -fno-devirtualize -DKIND={}", compile, kind)});
+      check_library(program, "M::on_event");
     }
   }
 }
 
 TEST_CASE("a library's destructor counts once for each object", "[progress]") {
   for (const std::string& compile :
-       compilers({"g++ -O0 -g", "g++ -O2 -g", "g++ -O2 -fno-plt", "g++ -O2 -Wl,-z,now"},
-                 {"clang++ -O0 -g", "clang++ -O1 -fno-inline", "clang++ -O2 -g"})) {
+       all_compilers({"g++ -O0 -g", "g++ -O2 -g", "g++ -O2 -fno-plt", "g++ -O2 -Wl,-z,now"},
+                     {"clang++ -O0 -g", "clang++ -O1 -fno-inline", "clang++ -O2 -g"})) {
     CAPTURE(compile);
-    Program program = of_library(kDestructors, compile);
-    check_count(program, "M::~M");
+    Program program(InLibrary{kDestructors, compile});
+    check_library(program, "M::~M");
   }
 }
 
 TEST_CASE("a library's constructor counts once for each object", "[progress]") {
-  for (const std::string& compile :
-       compilers({"g++ -O0 -g", "g++ -O2 -g"}, {"clang++ -O0 -g", "clang++ -O1 -g -fno-inline"})) {
+  for (const std::string& compile : all_compilers(
+           {"g++ -O0 -g", "g++ -O2 -g"}, {"clang++ -O0 -g", "clang++ -O1 -g -fno-inline"})) {
     for (const std::string type : {"A", "D", "P"}) {
       CAPTURE(compile, type);
-      Program program = of_library(kConstructors, compile + " -DKIND=" + type);
-      check_count(program, type == "P" ? "P::P" : "A::A");
+      Program program(InLibrary{kConstructors, compile + " -DKIND=" + type});
+      check_library(program, type == "P" ? "P::P" : "A::A");
     }
   }
 }
@@ -131,11 +124,11 @@ TEST_CASE("a library's constructor counts once for each object", "[progress]") {
 TEST_CASE("a function that returns a pointer to its class counts once for each call",
           "[progress]") {
   for (const std::string& compile :
-       compilers({"g++ -O0 -g", "g++ -O2 -g -fno-devirtualize"},
-                 {"clang++ -O0 -g", "clang++ -O1 -fno-inline", "clang++ -O2 -g"})) {
+       all_compilers({"g++ -O0 -g", "g++ -O2 -g -fno-devirtualize"},
+                     {"clang++ -O0 -g", "clang++ -O1 -fno-inline", "clang++ -O2 -g"})) {
     CAPTURE(compile);
-    Program program = of_library(kCovariant, compile);
-    check_count(program, "M::clone");
+    Program program(InLibrary{kCovariant, compile});
+    check_library(program, "M::clone");
   }
 }
 
@@ -151,10 +144,10 @@ Node::~Node() { truth++; delete left; delete right; }
 Node* volatile root;
 void work(long n) { root = new Node(n % 5); delete root; }
 )";
-  for (const std::string& compile :
-       compilers({"g++ -O0 -g", "g++ -O2 -g", "g++ -Os"}, {"clang++ -O0 -g", "clang++ -O2 -g"})) {
+  for (const std::string& compile : all_compilers({"g++ -O0 -g", "g++ -O2 -g", "g++ -Os"},
+                                                  {"clang++ -O0 -g", "clang++ -O2 -g"})) {
     CAPTURE(compile);
-    Program program = of_library(source, compile);
-    check_count(program, "Node::~Node");
+    Program program(InLibrary{source, compile});
+    check_library(program, "Node::~Node");
   }
 }
