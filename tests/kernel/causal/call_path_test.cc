@@ -139,7 +139,7 @@ struct Credited {
   std::unique_ptr<Attribution> attribution;
 };
 
-std::string refusal(const std::string& name, const config::Scope& scope = {}) {
+std::string refusal_of(const std::string& name, const config::Scope& scope = {}) {
   unwind::Symbolizer symbolizer(getpid());
   try {
     fixed_unit(name, scope, symbolizer);
@@ -208,22 +208,22 @@ TEST_CASE("callers above what was copied of the stack are read or unknown, never
 
 TEST_CASE("a call path is refused if a function of it cannot be meant", "[causal][fixed]") {
   call_path_test::path_often();
-  CHECK_THAT(refusal("path_callee < path_oftn"),
+  CHECK_THAT(refusal_of("path_callee < path_oftn"),
              Contains("--fixed path_callee < path_oftn: path_oftn: no such function"));
-  CHECK_THAT(refusal("call_path_test::path_calle < path_often"),
+  CHECK_THAT(refusal_of("call_path_test::path_calle < path_often"),
              Contains("call_path_test::path_callee"));
-  CHECK_THAT(refusal("call_path_test::path_callee < "), Contains("a function is missing"));
-  CHECK_THAT(refusal("call_path_test::path_callee < ..."), Contains("a function is missing"));
-  CHECK_THAT(refusal("call_path_test.cc:40 < path_often"), Contains("is a line"));
-  CHECK_THAT(refusal("call_path_test.cc:40x"), Contains("no such function"));
-  CHECK_THAT(refusal("hcreate < path_often"), Contains("not in scope"));
-  CHECK_THAT(refusal("path_callee < fixed_unit_test::work_twice"), Contains("is ambiguous"));
+  CHECK_THAT(refusal_of("call_path_test::path_callee < "), Contains("a function is missing"));
+  CHECK_THAT(refusal_of("call_path_test::path_callee < ..."), Contains("a function is missing"));
+  CHECK_THAT(refusal_of("call_path_test.cc:40 < path_often"), Contains("is a line"));
+  CHECK_THAT(refusal_of("call_path_test.cc:40x"), Contains("no such function"));
+  CHECK_THAT(refusal_of("hcreate < path_often"), Contains("not in scope"));
+  CHECK_THAT(refusal_of("path_callee < fixed_unit_test::work_twice"), Contains("is ambiguous"));
   config::Scope later;
   later.binaries.emplace_back("libnotloadedyet.so");
-  CHECK_THAT(refusal("no_such_function < path_often", later), Contains("loaded by now"));
+  CHECK_THAT(refusal_of("no_such_function < path_often", later), Contains("loaded by now"));
   std::string many = "call_path_test::path_callee";
   for (std::size_t i = 0; i < kMostSteps; ++i) many += " < call_path_test::path_often";
-  CHECK_THAT(refusal(many), Contains("at most 16"));
+  CHECK_THAT(refusal_of(many), Contains("at most 16"));
 }
 
 }  // namespace causalctl::causal

@@ -25,7 +25,7 @@ Pid waiting_child(Pid number) {
     arguments.set_tid_size = 1;
   }
   const auto child = static_cast<Pid>(syscall(SYS_clone3, &arguments, sizeof arguments));
-  while (child == 0) pause();
+  while (child == 0) ::pause();
   return child;
 }
 

@@ -12,16 +12,16 @@ namespace causalctl::tracee {
 namespace {
 
 // Makes a child of the calling thread, for the lifetime of the object.
-class Child {
+class ForkingChild {
  public:
-  Child() : pid_(fork()) {
+  ForkingChild() : pid_(fork()) {
     if (pid_ == 0) {
       for (;;) pause();
     }
   }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() {
+  ForkingChild(const ForkingChild&) = delete;
+  ForkingChild& operator=(const ForkingChild&) = delete;
+  ~ForkingChild() {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
@@ -35,7 +35,7 @@ TEST_CASE("a thread that was seen with a child forks", "[tracee]") {
   ForkingThreads forking(self);
   CHECK_FALSE(forking.contains(self));
   {
-    const Child child;
+    const ForkingChild child;
     CHECK(forking.contains(self));
   }
   CHECK(forking.contains(self));
@@ -47,7 +47,7 @@ TEST_CASE("a poll of all threads remembers which have children", "[tracee]") {
   ForkingThreads alone(self);
   ForkingThreads beside_another(self);
   {
-    const Child child;
+    const ForkingChild child;
     alone.poll({self});
     beside_another.poll({self, self});
   }

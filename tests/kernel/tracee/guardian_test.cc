@@ -57,7 +57,7 @@ std::pair<std::string, ExitCode> refusal(Pid pid) {
   return {"adopted", ExitCode::ok};
 }
 
-struct Child {  // killed and reaped at the end of the test
+struct GuardedChild {  // killed and reaped at the end of the test
   Pid pid;
   void end() {
     if (pid <= 0) return;
@@ -65,7 +65,7 @@ struct Child {  // killed and reaped at the end of the test
     waitpid(pid, nullptr, 0);
     pid = 0;
   }
-  ~Child() { end(); }
+  ~GuardedChild() { end(); }
 };
 
 // Returns true if this process has no child but `target`. Orphans become our children (subreaper)
@@ -135,13 +135,13 @@ TEST_CASE("what cannot be a target is refused with its reason", "[tracee]") {
   SECTION("itself") { CHECK_THAT(refusal(getpid()).first, Contains("is causalctl itself")); }
   SECTION("a kernel thread") { CHECK_THAT(refusal(2).first, Contains("is a kernel thread")); }
   SECTION("a zombie") {
-    const Child child{fork()};
+    const GuardedChild child{fork()};
     if (child.pid == 0) _exit(0);
     REQUIRE(eventually(kSecond, [&] { return procfs::status(child.pid)->state == 'Z'; }));
     CHECK_THAT(refusal(child.pid).first, Contains("is a zombie"));
   }
   SECTION("traced by another") {
-    const Child child{fork()};
+    const GuardedChild child{fork()};
     if (child.pid == 0) {
       ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
       for (;;) pause();
@@ -152,7 +152,7 @@ TEST_CASE("what cannot be a target is refused with its reason", "[tracee]") {
   }
   SECTION("a 32-bit program") {
     const auto path = write_32_bit_program();
-    const Child child{fork()};
+    const GuardedChild child{fork()};
     if (child.pid == 0) {
       execl(path.c_str(), path.c_str(), nullptr);
       _exit(127);
@@ -175,7 +175,7 @@ TEST_CASE("what cannot be a target is refused with its reason", "[tracee]") {
       WARN("needs root, to give up its rights");
       return;
     }
-    const Child child{fork()};
+    const GuardedChild child{fork()};
     if (child.pid == 0) {
       const bool right = setuid(65534) == 0 && [&] {
         Guardian guardian;
@@ -201,7 +201,7 @@ TEST_CASE("a killed controller leaves the target clean", "[tracee]") {
   // Moments from the fork of the guardian over the whole of adopt, inject, pause and restore.
   const Nanoseconds delay_ns = GENERATE(0, 2, 5, 9, 14, 20, 40) * kMillisecond;
   CAPTURE(delay_ns);
-  Child controller{fork()};
+  GuardedChild controller{fork()};
   if (controller.pid == 0) {
     Guardian guardian;
     guardian.adopt(target.pid());
@@ -230,7 +230,7 @@ TEST_CASE("what is left of a controller whose first thread has ended is boosted 
   REQUIRE(pipe(ends) == 0);
   const bool first_ends = GENERATE(true, false);
   CAPTURE(first_ends);
-  Child controller{fork()};
+  GuardedChild controller{fork()};
   if (controller.pid == 0) {
     Guardian guardian;
     guardian.adopt(target.pid());  // makes sure that it is ready
@@ -259,7 +259,7 @@ TEST_CASE("what is left of a controller whose first thread has ended is boosted 
 TEST_CASE("a killed controller lets a launched program run", "[tracee]") {
   const std::string mark = "causalctl-test-" + std::to_string(getpid());
   const auto path = std::filesystem::temp_directory_path() / mark;
-  Child controller{fork()};
+  GuardedChild controller{fork()};
   if (controller.pid == 0) {
     Guardian guardian;
     guardian.launch({{"touch", path.string()}, {}, {}});

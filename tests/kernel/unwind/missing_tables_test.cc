@@ -76,16 +76,16 @@ extern const char unwind_test_root_returns, unwind_test_outer_returns, unwind_te
 namespace causalctl::unwind {
 namespace {
 
-Address at(const char& symbol) { return reinterpret_cast<Address>(&symbol); }
+Address address_of(const char& symbol) { return reinterpret_cast<Address>(&symbol); }
 
 constexpr std::size_t kBelow = 8;  // words below the stack pointer
 
 // Memory of this process that looks like a stack, with a copy of the part above the stack pointer.
-struct Stack {
+struct StackInTable {
   std::array<Address, 512> words{};  // more than is searched
   Registers registers;
 
-  explicit Stack(Address ip) {
+  explicit StackInTable(Address ip) {
     words.fill(0x1234567);
     registers.values[PERF_REG_X86_IP] = ip;
     registers.values[PERF_REG_X86_SP] = address(0);
@@ -111,53 +111,57 @@ using Addresses = std::vector<Address>;
 }  // namespace
 
 TEST_CASE("A register that was popped is not read from below the stack pointer", "[unwind]") {
-  Stack stack(at(unwind_test_popped));
-  stack[0] = at(unwind_test_outer_returns);
+  StackInTable stack(address_of(unwind_test_popped));
+  stack[0] = address_of(unwind_test_outer_returns);
   stack.registers.values[PERF_REG_X86_BP] = stack.address(11);
   stack[11] = 0;
-  stack[12] = at(unwind_test_root_returns);
+  stack[12] = address_of(unwind_test_root_returns);
   // What the target has meanwhile written where RBP was saved.
   stack.words.at(kBelow - 1) = stack.address(20);
-  stack[21] = at(unwind_test_other_returns);
-  CHECK(stack.unwound(true) == Addresses{at(unwind_test_popped), at(unwind_test_outer_returns),
-                                         at(unwind_test_root_returns)});
+  stack[21] = address_of(unwind_test_other_returns);
+  CHECK(stack.unwound(true) == Addresses{address_of(unwind_test_popped),
+                                         address_of(unwind_test_outer_returns),
+                                         address_of(unwind_test_root_returns)});
 }
 
 TEST_CASE("The caller of code without a table is found on the stack", "[unwind]") {
   SECTION("by the return address that the stack pointer points to") {
-    Stack stack(at(unwind_test_bare));
-    stack[0] = at(unwind_test_indirect_returns);
-    CHECK(stack.unwound(true) == Addresses{at(unwind_test_bare), at(unwind_test_indirect_returns)});
+    StackInTable stack(address_of(unwind_test_bare));
+    stack[0] = address_of(unwind_test_indirect_returns);
+    CHECK(stack.unwound(true) ==
+          Addresses{address_of(unwind_test_bare), address_of(unwind_test_indirect_returns)});
   }
   SECTION("by the frame pointer") {
-    Stack stack(at(unwind_test_bare_at));
+    StackInTable stack(address_of(unwind_test_bare_at));
     stack.registers.values[PERF_REG_X86_BP] = stack.address(50);
-    stack[51] = at(unwind_test_indirect_returns);
+    stack[51] = address_of(unwind_test_indirect_returns);
     CHECK(stack.unwound(true) ==
-          Addresses{at(unwind_test_bare_at), at(unwind_test_indirect_returns)});
+          Addresses{address_of(unwind_test_bare_at), address_of(unwind_test_indirect_returns)});
   }
   SECTION("by a direct call that leads there, above what was pushed") {
-    Stack stack(at(unwind_test_bare_at));
-    stack[0] = at(unwind_test_other_returns);  // an old one
-    stack[2] = at(unwind_test_bare_returns);
-    CHECK(stack.unwound(true) == Addresses{at(unwind_test_bare_at), at(unwind_test_bare_returns)});
+    StackInTable stack(address_of(unwind_test_bare_at));
+    stack[0] = address_of(unwind_test_other_returns);  // an old one
+    stack[2] = address_of(unwind_test_bare_returns);
+    CHECK(stack.unwound(true) ==
+          Addresses{address_of(unwind_test_bare_at), address_of(unwind_test_bare_returns)});
   }
   SECTION("by a call over a thunk") {
-    Stack stack(at(unwind_test_bare_at));
-    stack[2] = at(unwind_test_thunk_returns);
-    CHECK(stack.unwound(true) == Addresses{at(unwind_test_bare_at), at(unwind_test_thunk_returns)});
+    StackInTable stack(address_of(unwind_test_bare_at));
+    stack[2] = address_of(unwind_test_thunk_returns);
+    CHECK(stack.unwound(true) ==
+          Addresses{address_of(unwind_test_bare_at), address_of(unwind_test_thunk_returns)});
   }
   SECTION("by an indirect call above what was pushed, if the chain is complete from there") {
-    Stack stack(at(unwind_test_bare_at));
-    stack[2] = at(unwind_test_indirect_returns);
+    StackInTable stack(address_of(unwind_test_bare_at));
+    stack[2] = address_of(unwind_test_indirect_returns);
     CHECK(stack.unwound(true) ==
-          Addresses{at(unwind_test_bare_at), at(unwind_test_indirect_returns)});
+          Addresses{address_of(unwind_test_bare_at), address_of(unwind_test_indirect_returns)});
   }
   SECTION("not by an address with no call before it") {
-    Stack stack(at(unwind_test_bare_at));
-    stack[0] = at(unwind_test_bare_returns) + 1;
+    StackInTable stack(address_of(unwind_test_bare_at));
+    stack[0] = address_of(unwind_test_bare_returns) + 1;
     stack[1] = stack.address(0);
-    CHECK(stack.unwound(false) == Addresses{at(unwind_test_bare_at)});
+    CHECK(stack.unwound(false) == Addresses{address_of(unwind_test_bare_at)});
   }
 }
 
@@ -167,9 +171,9 @@ TEST_CASE("The caller of code that was made at run time is found", "[unwind]") {
   std::memset(page, 0x90, 4096);
   REQUIRE(mprotect(page, 4096, PROT_READ | PROT_EXEC) == 0);
   const auto made = reinterpret_cast<Address>(page) + 100;
-  Stack stack(made);
-  stack[7] = at(unwind_test_indirect_returns);
-  CHECK(stack.unwound(true) == Addresses{made, at(unwind_test_indirect_returns)});
+  StackInTable stack(made);
+  stack[7] = address_of(unwind_test_indirect_returns);
+  CHECK(stack.unwound(true) == Addresses{made, address_of(unwind_test_indirect_returns)});
   munmap(page, 4096);
 }
 

@@ -29,7 +29,7 @@ namespace causalctl::unwind {
 namespace {
 
 constexpr std::size_t kUsual = 2000;  // samples
-constexpr std::size_t kDepth = 256;
+constexpr std::size_t kPathDepth = 256;
 constexpr Address kLeaves = 10000;
 constexpr Address kLeafBytes = 64;
 
@@ -126,7 +126,7 @@ class Names {
   std::unordered_map<Address, std::string> known_;
 };
 
-struct Tally {
+struct PathTally {
   std::size_t checked = 0;
   std::size_t right = 0;
   std::size_t incomplete = 0;    // but right as far as it goes
@@ -135,7 +135,7 @@ struct Tally {
   std::string first_wrong;
 };
 
-void check(const Chain& chain, Address leaf, Names& names, Tally& tally) {
+void check(const Chain& chain, Address leaf, Names& names, PathTally& tally) {
   std::vector<std::string> found;
   for (std::size_t i = 1; i < chain.frames.size(); ++i) {
     const std::string& name = names.of(code_at(chain.frames[i]));
@@ -160,7 +160,7 @@ void check(const Chain& chain, Address leaf, Names& names, Tally& tally) {
                                   fmt::join(found, " < "), fmt::join(expected, " < "));
 }
 
-Tally check_samples(const Paths& paths, std::size_t wanted) {
+PathTally check_samples(const Paths& paths, std::size_t wanted) {
   perf::SessionOptions options;
   options.wake_edges = false;
   options.peers = false;
@@ -171,13 +171,13 @@ Tally check_samples(const Paths& paths, std::size_t wanted) {
   unwinder.mend_stacks();
   Names names(paths.pid());
   session.start();
-  Tally tally;
+  PathTally tally;
   while (tally.checked < wanted && session.target_alive()) {
     sleep_until(monotonic_now() + 8 * kMillisecond);
     for (const perf::Event& event : session.drain(monotonic_now())) {
       const auto* sample = std::get_if<perf::SampleEvent>(&event);
       if (sample == nullptr || sample->user.registers.empty()) continue;
-      const Chain& chain = symbols::unwound_chain(*sample, unwinder, kDepth);
+      const Chain& chain = symbols::unwound_chain(*sample, unwinder, kPathDepth);
       const Address offset = chain.frames[0].ip - paths.leaves();
       if (offset < kLeaves * kLeafBytes) check(chain, offset / kLeafBytes, names, tally);
     }
@@ -194,7 +194,7 @@ TEST_CASE("Each sampled chain is the one path to its leaf", "[unwind]") {
   }
   const char* words = std::getenv("CAUSALCTL_PATH_SAMPLES");
   const Paths paths;
-  const Tally tally =
+  const PathTally tally =
       check_samples(paths, words != nullptr ? std::strtoul(words, nullptr, 10) : kUsual);
   fmt::print("paths: {} samples, {} right, {} incomplete, {} of them below a signal, {} wrong\n",
              tally.checked, tally.right, tally.incomplete, tally.below_signal, tally.wrong);

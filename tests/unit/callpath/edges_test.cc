@@ -116,9 +116,9 @@ using Random = std::mt19937_64;
 int pick(Random& random, int most) { return std::uniform_int_distribution<int>(0, most)(random); }
 
 // A program of threads and coroutines that call, return, jump, and take signals at random.
-class Program {
+class RandomProgram {
  public:
-  explicit Program(Random& random) : random_(random) {
+  explicit RandomProgram(Random& random) : random_(random) {
     for (Address stack = 0; stack < kStacks; ++stack) {
       stacks_.emplace_back();
       begin(stack);
@@ -178,7 +178,7 @@ class Program {
   std::map<std::vector<Address>, Sums> sums_;  // by path
 };
 
-void Program::interrupt(std::vector<Frame>& frames) {
+void RandomProgram::interrupt(std::vector<Frame>& frames) {
   if (frames.size() < 2 || frames.back().alternate) return;
   Frame& interrupted = frames.back();
   interrupted.interrupted = true;
@@ -191,7 +191,7 @@ void Program::interrupt(std::vector<Frame>& frames) {
   frames.back().alternate = alternate;
 }
 
-void Program::step() {
+void RandomProgram::step() {
   const Address stack = Address(pick(random_, kStacks - 1));
   std::vector<Frame>& frames = stacks_[stack];
   switch (pick(random_, 20)) {
@@ -219,7 +219,7 @@ void Program::step() {
   }
 }
 
-Chain Program::chain_of(const std::vector<Frame>& frames) const {
+Chain RandomProgram::chain_of(const std::vector<Frame>& frames) const {
   Chain chain;
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
     const FrameHow how = chain.frames.empty() ? FrameHow::instruction
@@ -231,7 +231,7 @@ Chain Program::chain_of(const std::vector<Frame>& frames) const {
   return chain;
 }
 
-void Program::sample() {
+void RandomProgram::sample() {
   const std::vector<Frame>& frames = stacks_[Address(pick(random_, kStacks - 1))];
   Chain chain = chain_of(frames);
   const Address sp = frames.back().cfa - 8 - frames.back().size;
@@ -262,7 +262,7 @@ void Program::sample() {
   }
 }
 
-void Program::check() const {
+void RandomProgram::check() const {
   std::uint64_t min = 0;
   std::set<int> calls;
   for (const auto& [path, sums] : sums_) {
@@ -281,7 +281,7 @@ TEST_CASE("bounds of calls contain the truth", "[callpath]") {
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     INFO("seed " << seed);
     Random random(seed);
-    Program program(random);
+    RandomProgram program(random);
     const int steps = 1 + pick(random, 30);  // between samples
     for (int samples = 0; samples < 60; ++samples) {
       for (int step = pick(random, steps); step-- > 0;) program.step();

@@ -9,8 +9,9 @@ using Catch::Contains;
 
 constexpr Nanoseconds kBegin = 5 * kSecond;
 
-struct Fixture {
-  explicit Fixture(EpochSettings settings) : epochs(std::move(settings), recorder, recording) {
+struct EpochsFixture {
+  explicit EpochsFixture(EpochSettings settings)
+      : epochs(std::move(settings), recorder, recording) {
     epochs.start(kBegin);
   }
   void map(const std::string& path, Nanoseconds after_ns) {
@@ -42,7 +43,7 @@ using Reasons = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("libraries that are loaded together begin one epoch", "[callpath][epochs]") {
-  Fixture fixture({std::nullopt, true, {}});
+  EpochsFixture fixture({std::nullopt, true, {}});
   fixture.map("/lib/libz.so.1", kSecond);
   fixture.map("/lib/libdependency.so", kSecond + 20 * kMillisecond);
   fixture.map("/lib/libother.so", kSecond + 110 * kMillisecond);
@@ -57,19 +58,19 @@ TEST_CASE("libraries that are loaded together begin one epoch", "[callpath][epoc
 
 TEST_CASE("code in no file, and libraries that nobody asked for, begin none",
           "[callpath][epochs]") {
-  Fixture asked({std::nullopt, true, {}});
+  EpochsFixture asked({std::nullopt, true, {}});
   perf::MapEvent event;
   event.path = "//anon";
   event.time_ns = kBegin + kSecond;
   asked.epochs.take(event);
   CHECK(asked.reasons().size() == 1);
-  Fixture fixture({std::nullopt, false, {}});
+  EpochsFixture fixture({std::nullopt, false, {}});
   fixture.map("/lib/libz.so.1", kSecond);
   CHECK(fixture.reasons().size() == 1);
 }
 
 TEST_CASE("libraries that are gone begin an epoch", "[callpath][epochs]") {
-  Fixture fixture({std::nullopt, true, {}});
+  EpochsFixture fixture({std::nullopt, true, {}});
   fixture.epochs.look({"/bin/prog", "/lib/libz.so.1", "/lib/liby.so"}, kBegin + kSecond);
   fixture.epochs.look({"/bin/prog", "/lib/libz.so.1", "/lib/liby.so"}, kBegin + 2 * kSecond);
   CHECK(fixture.reasons().size() == 1);
@@ -84,7 +85,7 @@ TEST_CASE("libraries that are gone begin an epoch", "[callpath][epochs]") {
 }
 
 TEST_CASE("another program begins an epoch, and its libraries do not", "[callpath][epochs]") {
-  Fixture fixture({std::nullopt, true, {}});
+  EpochsFixture fixture({std::nullopt, true, {}});
   fixture.epochs.look({"/bin/prog", "/lib/libz.so.1"}, kBegin);
   perf::ExecEvent exec;
   exec.time_ns = kBegin + kSecond;
@@ -96,7 +97,7 @@ TEST_CASE("another program begins an epoch, and its libraries do not", "[callpat
 }
 
 TEST_CASE("an epoch lasts as long as was asked for", "[callpath][epochs]") {
-  Fixture fixture({10 * kSecond, false, {}});
+  EpochsFixture fixture({10 * kSecond, false, {}});
   fixture.epochs.at_time(kBegin + 9 * kSecond, kBegin + 9 * kSecond);
   CHECK(fixture.reasons().size() == 1);
   fixture.epochs.at_time(kBegin + 10 * kSecond + 3, kBegin + 10 * kSecond + 2);
@@ -105,7 +106,7 @@ TEST_CASE("an epoch lasts as long as was asked for", "[callpath][epochs]") {
 }
 
 TEST_CASE("there are at most so many epochs", "[callpath][epochs]") {
-  Fixture fixture({std::nullopt, true, {}});
+  EpochsFixture fixture({std::nullopt, true, {}});
   for (std::size_t i = 0; i < Epochs::kMost + 5; ++i) {
     fixture.map("/lib/x.so", static_cast<Nanoseconds>(i + 1) * kSecond);
   }

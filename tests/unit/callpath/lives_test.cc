@@ -13,8 +13,8 @@
 namespace causalctl::callpath {
 namespace {
 
-constexpr ThreadId kOne{1, 1};
-constexpr ThreadId kTwo{2, 2};
+constexpr ThreadId kFirst{1, 1};
+constexpr ThreadId kOther{2, 2};
 
 // Samples of main → work → step: each frame is 32 bytes, and main's is outermost.
 class Samples {
@@ -68,15 +68,15 @@ Recording recording_of_calls(std::vector<Nanoseconds> lives_ns) {
 
 TEST_CASE("calls that come and go are watched where their return address is", "[callpath][lives]") {
   Samples samples;
-  samples.add(kOne, {100, 20, 10}, 0, 30);  // main calls work at 10, work calls step at 20
-  samples.add(kOne, {21, 10}, 0, 20);
-  samples.add(kOne, {11}, 0, 50);
+  samples.add(kFirst, {100, 20, 10}, 0, 30);  // main calls work at 10, work calls step at 20
+  samples.add(kFirst, {21, 10}, 0, 20);
+  samples.add(kFirst, {11}, 0, 50);
   const auto places = samples.survey.places(24, 100);
   REQUIRE(places.size() == 2);
   CHECK(places[0].call == samples.node({10}));
   REQUIRE(places[0].targets.size() == 1);
   // Below the canonical frame address of the function that was called.
-  CHECK(places[0].targets[0] == LifeTarget{kOne, 0x8000 - 32 - 8, 10});
+  CHECK(places[0].targets[0] == LifeTarget{kFirst, 0x8000 - 32 - 8, 10});
   CHECK(places[0].covered == Approx(1));
   CHECK(places[1].call == samples.node({10, 20}));
   CHECK(places[1].targets[0].back == 20);
@@ -85,8 +85,8 @@ TEST_CASE("calls that come and go are watched where their return address is", "[
 
 TEST_CASE("calls that are always under way are not watched", "[callpath][lives]") {
   Samples samples;
-  samples.add(kOne, {100, 20, 10}, 0, 60);
-  samples.add(kOne, {21, 10}, 0, 40);
+  samples.add(kFirst, {100, 20, 10}, 0, 60);
+  samples.add(kFirst, {21, 10}, 0, 40);
   const auto places = samples.survey.places(24, 100);
   REQUIRE(places.size() == 1);
   CHECK(places[0].call == samples.node({10, 20}));
@@ -94,9 +94,9 @@ TEST_CASE("calls that are always under way are not watched", "[callpath][lives]"
 
 TEST_CASE("a word that calls of two paths share is not watched", "[callpath][lives]") {
   Samples samples;
-  samples.add(kOne, {100, 20, 10}, 0, 30);
-  samples.add(kOne, {100, 20, 12}, 0, 30);  // the same, called from another line of main
-  samples.add(kOne, {11}, 0, 40);
+  samples.add(kFirst, {100, 20, 10}, 0, 30);
+  samples.add(kFirst, {100, 20, 12}, 0, 30);  // the same, called from another line of main
+  samples.add(kFirst, {11}, 0, 40);
   std::set<NodeId> calls;
   for (const LifePlace& each : samples.survey.places(24, 100)) calls.insert(each.call);
   CHECK(calls == std::set<NodeId>{samples.node({10}), samples.node({12})});
@@ -104,38 +104,38 @@ TEST_CASE("a word that calls of two paths share is not watched", "[callpath][liv
 
 TEST_CASE("a place is watched only where nearly all of its calls are", "[callpath][lives]") {
   Samples samples;
-  samples.add(kOne, {100, 10}, 0, 50);
-  samples.add(kTwo, {100, 10}, 0, 40);
-  samples.add(kOne, {100, 10}, 64, 10);
-  samples.add(kOne, {11}, 0, 50);
-  samples.add(kTwo, {11}, 0, 50);
+  samples.add(kFirst, {100, 10}, 0, 50);
+  samples.add(kOther, {100, 10}, 0, 40);
+  samples.add(kFirst, {100, 10}, 64, 10);
+  samples.add(kFirst, {11}, 0, 50);
+  samples.add(kOther, {11}, 0, 50);
   auto places = samples.survey.places(24, 100);
   REQUIRE(places.size() == 1);
   CHECK(places[0].targets.size() == 2);
   CHECK(places[0].covered == Approx(0.9));
   for (Address shift = 128; shift < 128 + 64 * 20; shift += 64) {
-    samples.add(kOne, {100, 10}, shift, 10);
+    samples.add(kFirst, {100, 10}, shift, 10);
   }
   CHECK(samples.survey.places(24, 100).empty());
 }
 
 TEST_CASE("a thread that has ended has no words to be watched", "[callpath][lives]") {
   Samples samples;
-  samples.add(kOne, {100, 10}, 0, 50);
-  samples.add(kOne, {11}, 0, 50);
-  samples.add(kTwo, {100, 10}, 0, 40);
-  samples.add(kTwo, {11}, 0, 60);
-  samples.survey.thread_ended(kTwo);
+  samples.add(kFirst, {100, 10}, 0, 50);
+  samples.add(kFirst, {11}, 0, 50);
+  samples.add(kOther, {100, 10}, 0, 40);
+  samples.add(kOther, {11}, 0, 60);
+  samples.survey.thread_ended(kOther);
   const auto places = samples.survey.places(24, 1000);
   REQUIRE(places.size() == 1);
   REQUIRE(places[0].targets.size() == 1);
-  CHECK(places[0].targets[0].thread == kOne);
+  CHECK(places[0].targets[0].thread == kFirst);
   // Half of its samples are in the call, but it has samples at a tenth of all moments only.
   CHECK(places[0].under_way == Approx(0.05));
 }
 
 TEST_CASE("each word is watched once a round, and places take turns", "[callpath][lives]") {
-  const LifeTarget a{kOne, 8, 10}, b{kTwo, 16, 10}, c{kOne, 24, 20};
+  const LifeTarget a{kFirst, 8, 10}, b{kOther, 16, 10}, c{kFirst, 24, 20};
   LifeRounds rounds({place(3, {a, b}), place(5, {c})}, 1);
   std::map<Address, int> watched;
   for (int i = 0; i < 40; ++i) {
@@ -154,12 +154,12 @@ TEST_CASE("each word is watched once a round, and places take turns", "[callpath
 
 TEST_CASE("a thread with many places does not hold up another", "[callpath][lives]") {
   std::vector<LifePlace> places;
-  for (Address i = 1; i <= 10; ++i) places.push_back(place(3, {{kOne, 8 * i, i}}));
-  places.push_back(place(5, {{kTwo, 8, 10}}));
+  for (Address i = 1; i <= 10; ++i) places.push_back(place(3, {{kFirst, 8 * i, i}}));
+  places.push_back(place(5, {{kOther, 8, 10}}));
   LifeRounds rounds(std::move(places), 1);
   for (int i = 0; i < 100; ++i) {
-    const auto one = rounds.next([](ThreadId thread) { return thread == kOne; });
-    const auto two = rounds.next([](ThreadId thread) { return thread == kTwo; });
+    const auto one = rounds.next([](ThreadId thread) { return thread == kFirst; });
+    const auto two = rounds.next([](ThreadId thread) { return thread == kOther; });
     REQUIRE((one && two));
     rounds.done(*one, LifeRounds::Found::life, 1);
     rounds.done(*two, LifeRounds::Found::life, 1);
@@ -169,38 +169,39 @@ TEST_CASE("a thread with many places does not hold up another", "[callpath][live
 }
 
 TEST_CASE("a moment that does not count is made up for", "[callpath][lives]") {
-  LifeRounds rounds({place(3, {{kOne, 8, 10}, {kTwo, 16, 10}})}, 1);
+  LifeRounds rounds({place(3, {{kFirst, 8, 10}, {kOther, 16, 10}})}, 1);
   const auto look = [&](ThreadId at, LifeRounds::Found found) {
     const auto probe = rounds.next([at](ThreadId thread) { return thread == at; });
     REQUIRE(probe);
     rounds.done(*probe, found, 100);
   };
-  look(kTwo, LifeRounds::Found::nothing);
-  CHECK_FALSE(rounds.next([](ThreadId thread) { return thread == kTwo; }));
-  for (int i = 0; i < 3; ++i) look(kOne, LifeRounds::Found::unclear);
+  look(kOther, LifeRounds::Found::nothing);
+  CHECK_FALSE(rounds.next([](ThreadId thread) { return thread == kOther; }));
+  for (int i = 0; i < 3; ++i) look(kFirst, LifeRounds::Found::unclear);
   CHECK(rounds.watched()[0].probes == 0);
-  look(kOne, LifeRounds::Found::life);
+  look(kFirst, LifeRounds::Found::life);
   CHECK(rounds.watched()[0].probes == 1);
   CHECK(rounds.watched()[0].lives_ns.size() == 1);
 }
 
 TEST_CASE("places of a thread that has ended keep their complete rounds", "[callpath][lives]") {
-  LifeRounds rounds({place(3, {{kOne, 8, 10}, {kTwo, 16, 10}}), place(5, {{kTwo, 24, 10}})}, 1);
+  LifeRounds rounds({place(3, {{kFirst, 8, 10}, {kOther, 16, 10}}), place(5, {{kOther, 24, 10}})},
+                    1);
   const auto any = [](ThreadId) { return true; };
   for (int i = 0; i < 4; ++i) rounds.done(*rounds.next(any), LifeRounds::Found::life, 100);
-  rounds.thread_ended(kOne, 5);
+  rounds.thread_ended(kFirst, 5);
   for (int i = 0; i < 5; ++i) rounds.done(*rounds.next(any), LifeRounds::Found::life, 100);
   CHECK(rounds.watched()[0].probes == 1);
   CHECK(rounds.watched()[0].lives_ns.size() == 2);
   CHECK(rounds.watched()[1].probes > 4);
-  rounds.thread_ended(kTwo, 5);
+  rounds.thread_ended(kOther, 5);
   CHECK_FALSE(rounds.is_watching());
   CHECK_FALSE(rounds.next(any));
 }
 
 TEST_CASE("a place whose calls do not return is given up", "[callpath][lives]") {
   for (const double share : {1.0, 0.1}) {
-    LifeRounds rounds({place(3, {{kOne, 8, 10}}, share)}, 1);
+    LifeRounds rounds({place(3, {{kFirst, 8, 10}}, share)}, 1);
     int probes = 0;
     while (const auto probe = rounds.next([](ThreadId) { return true; })) {
       rounds.done(*probe, LifeRounds::Found::nothing, 0);
@@ -213,7 +214,7 @@ TEST_CASE("a place whose calls do not return is given up", "[callpath][lives]") 
 }
 
 TEST_CASE("looks that count and that do not are told apart", "[callpath][lives]") {
-  LifeRounds rounds({place(3, {{kOne, 8, 10}})}, 1);
+  LifeRounds rounds({place(3, {{kFirst, 8, 10}})}, 1);
   const auto look = [&](LifeRounds::Found found) {
     rounds.done(*rounds.next([](ThreadId) { return true; }), found, 100);
   };

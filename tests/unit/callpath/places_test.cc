@@ -32,7 +32,7 @@ perf::MapEvent mapping(const std::string& path, Address start, std::uint64_t len
   return event;
 }
 
-struct Fixture {
+struct PlacesFixture {
   const callpath::Location& at(Address address, bool is_call = false) {
     return recording.locations.at(places.at(address, is_call));
   }
@@ -45,7 +45,7 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE("an address is what is mapped there at that time", "[callpath]") {
-  Fixture fixture;
+  PlacesFixture fixture;
   CHECK(fixture.module_at(kFree + 0x10) == callpath::kAnonymous);
   CHECK(fixture.at(kFree + 0x10).offset == kFree + 0x10);
   fixture.places.mapped(mapping("/nowhere/a.so", kFree, kLength, 0x1000));
@@ -67,7 +67,7 @@ TEST_CASE("an address is what is mapped there at that time", "[callpath]") {
 }
 
 TEST_CASE("a file that is mapped elsewhere is the same place", "[callpath]") {
-  Fixture fixture;
+  PlacesFixture fixture;
   auto event = mapping("/nowhere/a.so", kFree, kLength, 0x1000);
   event.inode = 77;
   fixture.places.mapped(event);
@@ -79,7 +79,7 @@ TEST_CASE("a file that is mapped elsewhere is the same place", "[callpath]") {
 }
 
 TEST_CASE("a call at the end of a mapping belongs to it", "[callpath]") {
-  Fixture fixture;
+  PlacesFixture fixture;
   auto event = mapping("/nowhere/a.so", kFree, kLength, 0);
   event.inode = 77;
   fixture.places.mapped(event);
@@ -89,7 +89,7 @@ TEST_CASE("a call at the end of a mapping belongs to it", "[callpath]") {
 
 TEST_CASE("locations are link-time addresses, of what is mapped at the beginning, too",
           "[callpath]") {
-  Fixture fixture;
+  PlacesFixture fixture;
   const auto here = reinterpret_cast<Address>(&mapping);
   const auto& location = fixture.at(here);
   const auto kept = fixture.places.files().get(location.module);

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/callpath/calls_seen.h"
+#include "tests/unit/callpath/threads.h"
 
 namespace causalctl {
 
@@ -11,15 +12,14 @@ using callpath::Metric;
 using callpath::NodeId;
 using callpath::Recorder;
 using callpath::Recording;
+using callpath::test::kOne;
+using callpath::test::kTwo;
 
 namespace {
 
-constexpr ThreadId kOne{100, 1};
-constexpr ThreadId kTwo{101, 2};
-
 // A location is the address itself, plus 1000 of a call.
-struct Fixture {
-  explicit Fixture(Grouping grouping)
+struct RecorderFixture {
+  explicit RecorderFixture(Grouping grouping)
       : recorder(
             {[this](const perf::SampleEvent& sample) -> const unwind::Chain& {
                chain = {};
@@ -81,7 +81,7 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE("a sample's time is its path's, outermost call first", "[callpath]") {
-  Fixture fixture(Grouping::all);
+  RecorderFixture fixture(Grouping::all);
   fixture.sample(kOne, {1, 2, 3}, 900);
   fixture.sample(kTwo, {1, 2, 3}, 1100);
   fixture.recorder.settle(0);
@@ -96,7 +96,7 @@ TEST_CASE("a sample's time is its path's, outermost call first", "[callpath]") {
 }
 
 TEST_CASE("a thread's time on a core is divided like its samples", "[callpath]") {
-  Fixture fixture(Grouping::all);
+  RecorderFixture fixture(Grouping::all);
   const auto switched = [&](Nanoseconds time_ns, perf::SwitchKind kind) {
     fixture.recorder.take(perf::SwitchEvent{kOne, time_ns, 0, kind});
   };
@@ -131,7 +131,7 @@ TEST_CASE("a thread's time on a core is divided like its samples", "[callpath]")
 }
 
 TEST_CASE("CPU time of before an exec is the old program's", "[callpath]") {
-  Fixture fixture(Grouping::all);
+  RecorderFixture fixture(Grouping::all);
   fixture.recorder.take(perf::SwitchEvent{kTwo, 0, 0, perf::SwitchKind::out_blocked});
   fixture.sample(kOne, {1}, 1000, 1000);
   fixture.recorder.settle(1000);
@@ -143,7 +143,7 @@ TEST_CASE("CPU time of before an exec is the old program's", "[callpath]") {
 }
 
 TEST_CASE("CPU time of before the first switch is counted once", "[callpath]") {
-  Fixture fixture(Grouping::all);
+  RecorderFixture fixture(Grouping::all);
   for (Nanoseconds time_ns = 1000; time_ns <= 5000; time_ns += 1000) {
     fixture.sample(kOne, {1}, 1000, time_ns);
     fixture.recorder.settle(time_ns);
@@ -156,7 +156,7 @@ TEST_CASE("CPU time of before the first switch is counted once", "[callpath]") {
 }
 
 TEST_CASE("CPU time of threads that end without a sample is their group's", "[callpath]") {
-  Fixture fixture(Grouping::all);
+  RecorderFixture fixture(Grouping::all);
   for (Tid tid = 200; tid < 210; ++tid) {
     const ThreadId brief{tid, static_cast<std::uint32_t>(tid)};
     fixture.recorder.take(perf::ThreadStartEvent{brief, {}, 1000, false});
@@ -175,7 +175,7 @@ TEST_CASE("CPU time of threads that end without a sample is their group's", "[ca
 }
 
 TEST_CASE("a complete chain with a caller that was searched for is told", "[callpath]") {
-  Fixture fixture(Grouping::all);
+  RecorderFixture fixture(Grouping::all);
   fixture.how = unwind::FrameHow::guess;
   fixture.sample(kOne, {1, 2, 3}, 900);
   fixture.end = unwind::ChainEnd::no_table;
@@ -185,7 +185,7 @@ TEST_CASE("a complete chain with a caller that was searched for is told", "[call
 }
 
 TEST_CASE("a call is counted once, and anew in another program", "[callpath]") {
-  Fixture fixture(Grouping::all);
+  RecorderFixture fixture(Grouping::all);
   fixture.stack = 0x7000;
   fixture.sample(kOne, {1, 2, 3}, 1000);
   fixture.sample(kOne, {1, 2, 3}, 1000);
@@ -202,7 +202,7 @@ TEST_CASE("a call is counted once, and anew in another program", "[callpath]") {
 
 TEST_CASE("a wait is its path's, and one that goes on is counted when it is settled",
           "[callpath]") {
-  Fixture fixture(Grouping::all);
+  RecorderFixture fixture(Grouping::all);
   fixture.sample(kOne, {1, 2}, 0);
   fixture.recorder.take(perf::SwitchEvent{kOne, 100, 0, perf::SwitchKind::out_blocked});
   fixture.recorder.settle(1100);
@@ -218,7 +218,7 @@ TEST_CASE("a wait is its path's, and one that goes on is counted when it is sett
 }
 
 TEST_CASE("waits that were not sampled are like the thread's others", "[callpath]") {
-  Fixture fixture(Grouping::all);
+  RecorderFixture fixture(Grouping::all);
   for (Nanoseconds time = 0; time < 4000; time += 1000) {
     if (time == 0) fixture.sample(kOne, {1, 2}, 0);
     fixture.recorder.take(perf::SwitchEvent{kOne, time, 0, perf::SwitchKind::out_blocked});
@@ -230,7 +230,7 @@ TEST_CASE("waits that were not sampled are like the thread's others", "[callpath
 }
 
 TEST_CASE("a thread that was blocked from the beginning has the path of its stack", "[callpath]") {
-  Fixture fixture(Grouping::all);
+  RecorderFixture fixture(Grouping::all);
   constexpr ThreadId kParked{102, 3};
   fixture.recorder.take(perf::ThreadStartEvent{kParked, {}, 0, true});
   unwind::Chain chain;
@@ -243,7 +243,7 @@ TEST_CASE("a thread that was blocked from the beginning has the path of its stac
 }
 
 TEST_CASE("what a thread waits before its stack is read is kept for its path", "[callpath]") {
-  Fixture fixture(Grouping::all);
+  RecorderFixture fixture(Grouping::all);
   constexpr ThreadId kParked{102, 3};
   fixture.recorder.take(perf::ThreadStartEvent{kParked, {}, 0, true});
   fixture.recorder.settle(4000);
@@ -261,7 +261,7 @@ TEST_CASE("what a thread waits before its stack is read is kept for its path", "
 }
 
 TEST_CASE("threads are grouped by the name that they have", "[callpath]") {
-  Fixture fixture(Grouping::by_name);
+  RecorderFixture fixture(Grouping::by_name);
   fixture.sample(kOne, {1}, 10);
   fixture.recorder.take(perf::NameEvent{kOne, 5, "worker"});
   fixture.recorder.take(perf::NameEvent{kTwo, 5, "worker"});
@@ -276,7 +276,7 @@ TEST_CASE("threads are grouped by the name that they have", "[callpath]") {
 }
 
 TEST_CASE("an event's values are summed by path, and never beyond what a log holds", "[callpath]") {
-  Fixture fixture(Grouping::all);
+  RecorderFixture fixture(Grouping::all);
   fixture.recording.events = {{"a", "calls", "A"}, {"b", "calls", "B"}};
   perf::SampleEvent event;
   event.thread = kOne;
@@ -301,7 +301,7 @@ TEST_CASE("an event's values are summed by path, and never beyond what a log hol
 
 TEST_CASE("a wait has the path that ended it, and one that lasted long has it whole",
           "[callpath]") {
-  Fixture fixture(Grouping::all);
+  RecorderFixture fixture(Grouping::all);
   fixture.recorder.record_wakers();
   REQUIRE(fixture.outside.size() == 3);
   const auto wait = [&](Nanoseconds time_ns, bool woken) {
@@ -330,7 +330,7 @@ TEST_CASE("a wait has the path that ended it, and one that lasted long has it wh
 }
 
 TEST_CASE("an epoch ends what came before it", "[callpath]") {
-  Fixture fixture(Grouping::all);
+  RecorderFixture fixture(Grouping::all);
   fixture.sample(kOne, {1}, 10, 400);
   fixture.sample(kTwo, {1, 2}, 0);
   fixture.recorder.take(perf::SwitchEvent{kTwo, 100, 0, perf::SwitchKind::out_blocked});
@@ -344,7 +344,7 @@ TEST_CASE("an epoch ends what came before it", "[callpath]") {
 }
 
 TEST_CASE("of a deep chain the outermost and the innermost frames are kept", "[callpath]") {
-  Fixture fixture(Grouping::all);
+  RecorderFixture fixture(Grouping::all);
   std::vector<Address> chain(5000, 7);
   chain.front() = 1;
   chain.back() = 2;
@@ -363,7 +363,7 @@ TEST_CASE("of a deep chain the outermost and the innermost frames are kept", "[c
 }
 
 TEST_CASE("threads that have ended leave nothing behind in the groups", "[callpath]") {
-  Fixture fixture(Grouping::by_name);
+  RecorderFixture fixture(Grouping::by_name);
   fixture.sample(kOne, {1}, 100);
   const std::size_t groups = fixture.recording.groups.size();
   fixture.recorder.take(perf::ThreadExitEvent{kOne, 200});

@@ -34,7 +34,7 @@ Count count_of(std::span<const Recording> runs) {
   return counts[0];
 }
 
-std::uint64_t own_of(const report::callpath::Profile& profile, const std::string& column,
+std::uint64_t own_count(const report::callpath::Profile& profile, const std::string& column,
                      const std::string& function) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < profile.columns.size(); ++i) {
@@ -79,11 +79,11 @@ TEST_CASE("counted calls of which none was sampled have no path", "[callpath][co
     if (key.metric == metric_of_event(1)) slice.clear();
   }
   const auto profile = present(std::array{run});
-  CHECK(own_of(profile, "count:c", "[path not sampled]") == 5);
-  CHECK(own_of(profile, "count:c", "c") == 0);
+  CHECK(own_count(profile, "count:c", "[path not sampled]") == 5);
+  CHECK(own_count(profile, "count:c", "c") == 0);
   // Nor is the epoch known.
   run.epochs.push_back({kSecond, "every 1s"});
-  CHECK(own_of(present(std::array{run}, "1"), "count:c", "[path not sampled]") == 0);
+  CHECK(own_count(present(std::array{run}, "1"), "count:c", "[path not sampled]") == 0);
 }
 
 TEST_CASE("calls that were counted all the time are exact", "[callpath][counts]") {
@@ -119,7 +119,7 @@ TEST_CASE("calls that were counted in bursts are an estimate", "[callpath][count
   CHECK(count.per_second == Approx(2000));
   CHECK(count.most_per_second == Approx(2500));
   const auto profile = present(std::array{run});
-  CHECK(own_of(profile, "count:c", "c") == 4000);
+  CHECK(own_count(profile, "count:c", "c") == 4000);
   CHECK(
       report::callpath::count_lines(profile)[0] ==
       "calls of c: about 4,000, 2,000 to 2,500 a second. They were counted 25.0 % of the time, as "

@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace causalctl;
-using namespace causalctl::callpath;
+namespace causalctl::callpath {
+
 using unwind::ChainEnd;
 using unwind::FrameHow;
 
@@ -19,7 +19,7 @@ Recording recording_of(std::uint64_t chains) {
   return recording;
 }
 
-unwind::Chain chain_of(const std::vector<FrameHow>& hows, ChainEnd end) {
+unwind::Chain chain_found(const std::vector<FrameHow>& hows, ChainEnd end) {
   unwind::Chain chain;
   for (const FrameHow how : hows) chain.frames.push_back({0x1000, 0, how});
   chain.end = end;
@@ -33,18 +33,20 @@ constexpr auto kIp = FrameHow::instruction, kTable = FrameHow::table, kGuess = F
 TEST_CASE("a file whose code no unwind table describes is named with its share", "[callpath]") {
   TableGaps gaps;
   for (int i = 0; i < 30; ++i) {  // the caller of libspin.so's code is a guess
-    gaps.take(chain_of({kIp, kTable, kGuess, kTable}, ChainEnd::outermost),
+    gaps.take(chain_found({kIp, kTable, kGuess, kTable}, ChainEnd::outermost),
               std::vector<LocationId>{0, 0, 1, 2});
   }
   for (int i = 0; i < 10; ++i) {  // or missing
-    gaps.take(chain_of({kIp, kTable}, ChainEnd::no_table), std::vector<LocationId>{1, 2});
+    gaps.take(chain_found({kIp, kTable}, ChainEnd::no_table), std::vector<LocationId>{1, 2});
   }
-  gaps.take(chain_of({kIp}, ChainEnd::no_table), std::vector<LocationId>{2});
-  gaps.take(chain_of({kIp, kTable}, ChainEnd::copy_short), std::vector<LocationId>{0, 2});
-  gaps.take(chain_of({}, ChainEnd::no_table), {});
+  gaps.take(chain_found({kIp}, ChainEnd::no_table), std::vector<LocationId>{2});
+  gaps.take(chain_found({kIp, kTable}, ChainEnd::copy_short), std::vector<LocationId>{0, 2});
+  gaps.take(chain_found({}, ChainEnd::no_table), {});
   const auto warnings = gaps.warnings(recording_of(200));
   REQUIRE(warnings.size() == 1);  // one chain in 200 is not worth a word
   CHECK(warnings[0].starts_with("/lib/libspin.so: no unwind table"));
   CHECK(warnings[0].find("which 20.0 % of the call chains meet") != std::string::npos);
   CHECK(TableGaps().warnings(recording_of(0)).empty());
 }
+
+}  // namespace causalctl::callpath

@@ -18,9 +18,9 @@ constexpr Address kBase = 0x10000;
 constexpr std::size_t kSize = 256;
 constexpr std::size_t kFunctions = 16;
 
-class Program {
+class TailProgram {
  public:
-  Program() : code_(kFunctions * kSize, std::byte{0x90}) {}
+  TailProgram() : code_(kFunctions * kSize, std::byte{0x90}) {}
 
   static Address begin(std::size_t function) { return kBase + function * kSize; }
   // Each puts an instruction behind those that the function has, and returns its address.
@@ -83,12 +83,12 @@ TailCall found(std::vector<Address> jumps) { return {TailKind::found, std::move(
 }  // namespace
 
 TEST_CASE("a call that leads to the callee misses nothing", "[callpath][tail]") {
-  Program program;
+  TailProgram program;
   CHECK(program.ask(1, 1) == std::nullopt);
 }
 
 TEST_CASE("one jump, and a chain of two, are found", "[callpath][tail]") {
-  Program program;
+  TailProgram program;
   const Address first = program.jump(1, 2);
   CHECK(program.ask(1, 2) == found({first}));
   const Address second = program.jump(2, 3);
@@ -96,14 +96,14 @@ TEST_CASE("one jump, and a chain of two, are found", "[callpath][tail]") {
 }
 
 TEST_CASE("several places that jump to one function give its beginning", "[callpath][tail]") {
-  Program program;
+  TailProgram program;
   program.jump(1, 2);
   program.jump(1, 2);
-  CHECK(program.ask(1, 2) == found({Program::begin(1)}));
+  CHECK(program.ask(1, 2) == found({TailProgram::begin(1)}));
 }
 
 TEST_CASE("two ways to the callee are ambiguous", "[callpath][tail]") {
-  Program program;
+  TailProgram program;
   program.jump(1, 2);
   program.jump(1, 3);
   program.jump(2, 4);
@@ -116,14 +116,14 @@ TEST_CASE("two ways to the callee are ambiguous", "[callpath][tail]") {
 }
 
 TEST_CASE("a jump by a pointer ends the chain", "[callpath][tail]") {
-  Program program;
+  TailProgram program;
   program.jump(1, 2);
   program.pointer_jump(2);
   CHECK(program.ask(1, 3) == TailCall{TailKind::unexplained, {}});
 }
 
 TEST_CASE("functions that jump in a circle occur once", "[callpath][tail]") {
-  Program program;
+  TailProgram program;
   const Address out = program.jump(1, 2);
   program.jump(2, 1);
   program.jump(2, 2);
@@ -133,17 +133,17 @@ TEST_CASE("functions that jump in a circle occur once", "[callpath][tail]") {
 }
 
 TEST_CASE("parts of a function are no functions", "[callpath][tail]") {
-  Program program;
+  TailProgram program;
   SECTION("by their frame") {
     program.begins_with_frame = {2};
     program.jump(1, 2);
   }
-  SECTION("by a condition, without names") { program.branch(1, Program::begin(2)); }
+  SECTION("by a condition, without names") { program.branch(1, TailProgram::begin(2)); }
   SECTION("by a condition and the name") {
     program.names = {{1, "f"}, {2, "f"}};
-    program.branch(1, Program::begin(2));
+    program.branch(1, TailProgram::begin(2));
   }
-  SECTION("by a jump into their middle") { program.jump_to(1, Program::begin(2) + 9); }
+  SECTION("by a jump into their middle") { program.jump_to(1, TailProgram::begin(2) + 9); }
   CHECK(program.ask(1, 2) == std::nullopt);
   // What the part jumps to is called by the function.
   const Address jump = program.jump(2, 3);
@@ -151,14 +151,14 @@ TEST_CASE("parts of a function are no functions", "[callpath][tail]") {
 }
 
 TEST_CASE("a conditional jump to another function is a tail call", "[callpath][tail]") {
-  Program program;
+  TailProgram program;
   program.names = {{1, "f"}, {2, "g"}};
-  const Address jump = program.branch(1, Program::begin(2));
+  const Address jump = program.branch(1, TailProgram::begin(2));
   CHECK(program.ask(1, 2) == found({jump}));
 }
 
 TEST_CASE("functions of one name and thunks are left out", "[callpath][tail]") {
-  Program program;
+  TailProgram program;
   program.names = {{1, "f"}, {2, "f"}, {3, "non-virtual thunk to g()"}, {4, "g()"}, {5, "h()"}};
   program.jump(1, 2);
   CHECK(program.ask(1, 2) == std::nullopt);
@@ -169,8 +169,8 @@ TEST_CASE("functions of one name and thunks are left out", "[callpath][tail]") {
 }
 
 TEST_CASE("entries of the linkage table are where they lead", "[callpath][tail]") {
-  Program program;
-  program.linkage = {{Program::begin(9), Program::begin(2)}, {Program::begin(10), 0}};
+  TailProgram program;
+  program.linkage = {{TailProgram::begin(9), TailProgram::begin(2)}, {TailProgram::begin(10), 0}};
   CHECK(program.ask(9, 2) == std::nullopt);   // a call through it
   CHECK(program.ask(10, 2) == std::nullopt);  // it is not known where it leads
   const Address jump = program.jump(1, 9);
@@ -178,7 +178,7 @@ TEST_CASE("entries of the linkage table are where they lead", "[callpath][tail]"
 }
 
 TEST_CASE("too many functions to follow are ambiguous", "[callpath][tail]") {
-  Program program;
+  TailProgram program;
   for (std::size_t from = 1; from + 1 < kFunctions; ++from) {
     for (std::size_t to = 1; to < kFunctions; ++to) {
       if (to != from) program.jump(from, to);
@@ -188,7 +188,7 @@ TEST_CASE("too many functions to follow are ambiguous", "[callpath][tail]") {
 }
 
 TEST_CASE("jumps are found where instructions begin", "[callpath][tail]") {
-  Program program;
+  TailProgram program;
   program.number(1);  // has E9 in its operand
   CHECK(program.ask(1, 2)->kind == TailKind::unexplained);
   const std::byte code[] = {std::byte{0xf2}, std::byte{0xe9}, std::byte{0x10}, std::byte{0},

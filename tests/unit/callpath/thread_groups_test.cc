@@ -5,12 +5,15 @@
 
 #include "controller/callpath/present.h"
 #include "tests/unit/callpath/recordings.h"
+#include "tests/unit/callpath/threads.h"
 
 namespace causalctl::callpath {
+
+using test::kOne;
+using test::kTwo;
+
 namespace {
 
-constexpr ThreadId kOne{100, 1};
-constexpr ThreadId kTwo{101, 2};
 constexpr ThreadId kThree{102, 3};
 
 }  // namespace

@@ -4,17 +4,17 @@
 #include <random>
 
 #include "controller/callpath/shares.h"
+#include "tests/unit/callpath/threads.h"
 
 namespace causalctl {
 
 using callpath::NodeId;
 using callpath::Waits;
 using callpath::WaitSums;
+using callpath::test::kOne;
+using callpath::test::kTwo;
 
 namespace {
-
-constexpr ThreadId kOne{100, 1};
-constexpr ThreadId kTwo{101, 2};
 
 Nanoseconds sum(const callpath::ThreadTimes& times) {
   return times.on_core_ns + times.blocked_ns + times.runnable_ns;

@@ -6,8 +6,8 @@
 namespace causalctl::causal {
 namespace {
 
-Experiment experiment(double speedup, Nanoseconds wall_ns, Nanoseconds delay_ns,
-                      std::uint64_t visits) {
+Experiment experiment_of(double speedup, Nanoseconds wall_ns, Nanoseconds delay_ns,
+                         std::uint64_t visits) {
   Experiment result;
   result.speedup = speedup;
   result.wall_ns = wall_ns;
@@ -21,8 +21,8 @@ std::vector<Experiment> pairs(std::size_t count, Nanoseconds delay_ns, std::uint
                               std::uint64_t sped_up) {
   std::vector<Experiment> all;
   for (std::size_t i = 0; i < count; ++i) {
-    all.push_back(experiment(0, 500 * kMillisecond, 0, plain + i % 2));
-    all.push_back(experiment(0.5, 500 * kMillisecond, delay_ns, sped_up + i % 2));
+    all.push_back(experiment_of(0, 500 * kMillisecond, 0, plain + i % 2));
+    all.push_back(experiment_of(0.5, 500 * kMillisecond, delay_ns, sped_up + i % 2));
   }
   return all;
 }
@@ -60,8 +60,8 @@ TEST_CASE("progress counts where pauses cost more than they last", "[causal][bud
 TEST_CASE("noise in the progress ends no run", "[causal][budget]") {
   std::vector<Experiment> all;
   for (const std::uint64_t visits : {20, 2, 9, 30, 4}) {
-    all.push_back(experiment(0, kSecond, 0, visits));
-    all.push_back(experiment(0.5, kSecond, 0, 40 - visits - 10));
+    all.push_back(experiment_of(0, kSecond, 0, visits));
+    all.push_back(experiment_of(0.5, kSecond, 0, 40 - visits - 10));
   }
   CHECK(slowdown_of(all, 0).share == 0);
 }
@@ -73,7 +73,7 @@ TEST_CASE("the budget looks at the last experiments only, and at few long ones",
   const auto quiet = pairs(5, 0, 0, 0);
   all.insert(all.end(), quiet.begin(), quiet.end());
   CHECK(slowdown_of(all, 0).share == 0);
-  const std::vector<Experiment> one = {experiment(0.5, 30 * kSecond, 6 * kSecond, 0)};
+  const std::vector<Experiment> one = {experiment_of(0.5, 30 * kSecond, 6 * kSecond, 0)};
   CHECK(slowdown_of(one, 0).share == Approx(0.2));
   CHECK(slowdown_of({}, 0.5).experiments == 0);
 }

@@ -5,10 +5,8 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr Nanoseconds kMs = kMillisecond;
-
 // After 100 ms a coupled thread has had 60 ms, coupled peers 40, and all peers 50.
-constexpr CoupledTime kCoupled = {60 * kMs, 40 * kMs, 50 * kMs};
+constexpr CoupledTime kCoupled = {60 * kMillisecond, 40 * kMillisecond, 50 * kMillisecond};
 
 CoreTotals totals(const CoreAccount& account, const CoreAccount::Now& now) {
   CoreTotals result;
@@ -20,25 +18,29 @@ CoreTotals totals(const CoreAccount& account, const CoreAccount::Now& now) {
 
 TEST_CASE("before the first check nothing is known", "[causal][core_account]") {
   const CoreAccount account({0, 0, 0});
-  const CoreTotals all = totals(account, {100 * kMs, 80 * kMs, 30 * kMs});
+  const CoreTotals all =
+      totals(account, {100 * kMillisecond, 80 * kMillisecond, 30 * kMillisecond});
   CHECK(all.busiest_cpu_ns == 0);
   CHECK(all.stranger_wait_ns == 0);
 }
 
 TEST_CASE("after a check all goes on as it was before it", "[causal][core_account]") {
   CoreAccount account({0, 0, 0});
-  account.update({100 * kMs, 80 * kMs, 30 * kMs}, kCoupled, {.strangers = true});
-  account.sampled(2 * kMs, false);
-  account.sampled(3 * kMs, true);
-  const CoreTotals all = totals(account, {300 * kMs, 240 * kMs, 100 * kMs});
-  CHECK(all.busiest_cpu_ns == 120 * kMs);
-  CHECK(all.coupled_cpu_ns == (80 + 5) * kMs);
-  CHECK(all.coupled_unit_ns == 3 * kMs);
-  CHECK(all.peers_cpu_ns == 100 * kMs);
-  CHECK(all.stranger_wait_ns == 70 * kMs);
+  account.update({100 * kMillisecond, 80 * kMillisecond, 30 * kMillisecond}, kCoupled,
+                 {.strangers = true});
+  account.sampled(2 * kMillisecond, false);
+  account.sampled(3 * kMillisecond, true);
+  const CoreTotals all =
+      totals(account, {300 * kMillisecond, 240 * kMillisecond, 100 * kMillisecond});
+  CHECK(all.busiest_cpu_ns == 120 * kMillisecond);
+  CHECK(all.coupled_cpu_ns == (80 + 5) * kMillisecond);
+  CHECK(all.coupled_unit_ns == 3 * kMillisecond);
+  CHECK(all.peers_cpu_ns == 100 * kMillisecond);
+  CHECK(all.stranger_wait_ns == 70 * kMillisecond);
   SECTION("until the next") {
-    account.update({300 * kMs, 240 * kMs, 100 * kMs}, {}, {});
-    const CoreTotals later = totals(account, {500 * kMs, 400 * kMs, 190 * kMs});
+    account.update({300 * kMillisecond, 240 * kMillisecond, 100 * kMillisecond}, {}, {});
+    const CoreTotals later =
+        totals(account, {500 * kMillisecond, 400 * kMillisecond, 190 * kMillisecond});
     CHECK(later.busiest_cpu_ns == all.busiest_cpu_ns);
     CHECK(later.coupled_cpu_ns == all.coupled_cpu_ns);
     CHECK(later.peers_cpu_ns == all.peers_cpu_ns);
@@ -48,26 +50,30 @@ TEST_CASE("after a check all goes on as it was before it", "[causal][core_accoun
 
 TEST_CASE("the busiest thread has no more than all of the target", "[causal][core_account]") {
   CoreAccount account({0, 0, 0});
-  account.update({100 * kMs, 80 * kMs, 0}, {60 * kMs, 0, 0}, {.strangers = true});
-  CHECK(totals(account, {10'000 * kMs, 90 * kMs, 0}).busiest_cpu_ns == 10 * kMs);
+  account.update({100 * kMillisecond, 80 * kMillisecond, 0}, {60 * kMillisecond, 0, 0},
+                 {.strangers = true});
+  CHECK(totals(account, {10'000 * kMillisecond, 90 * kMillisecond, 0}).busiest_cpu_ns ==
+        10 * kMillisecond);
 }
 
 TEST_CASE("while a quota is used up what it grants is counted", "[causal][core_account]") {
   CoreAccount account({0, 0, 0, 0});
-  const CoreAccount::Now checked = {100 * kMs, 80 * kMs, 30 * kMs, 20 * kMs};
-  const CoreAccount::Now now = {300 * kMs, 240 * kMs, 100 * kMs, 120 * kMs};
+  const CoreAccount::Now checked = {100 * kMillisecond, 80 * kMillisecond, 30 * kMillisecond,
+                                    20 * kMillisecond};
+  const CoreAccount::Now now = {300 * kMillisecond, 240 * kMillisecond, 100 * kMillisecond,
+                                120 * kMillisecond};
   CoreAccount::Sharing sharing{.strangers = true, .quota = true, .granted = 0.5};
   SECTION("by its own figure") {
     account.update(checked, kCoupled, sharing);
     const CoreTotals all = totals(account, now);
-    CHECK(all.quota_ns == 200 * kMs);
-    CHECK(all.quota_stopped_ns == 100 * kMs);
-    CHECK(all.quota_granted_ns == 100 * kMs);
+    CHECK(all.quota_ns == 200 * kMillisecond);
+    CHECK(all.quota_stopped_ns == 100 * kMillisecond);
+    CHECK(all.quota_granted_ns == 100 * kMillisecond);
   }
   SECTION("by what the target and its peers use where nobody tells") {
     sharing.granted = 0;
     account.update(checked, kCoupled, sharing);
-    CHECK(totals(account, now).quota_granted_ns == (160 + 100) * kMs);
+    CHECK(totals(account, now).quota_granted_ns == (160 + 100) * kMillisecond);
   }
   SECTION("not before and after") {
     account.update(checked, kCoupled, {.strangers = true});

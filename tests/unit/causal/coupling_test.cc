@@ -2,19 +2,26 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/unit/causal/threads.h"
+
 namespace causalctl::causal {
+
+using test::kA;
+using test::kB;
+using test::kC;
+
 namespace {
 
 using Set = std::unordered_set<Tid>;
 using Members = std::vector<Coupling::Member>;
 
-constexpr Tid kA = 1, kB = 2, kC = 3, kD = 4, kLogger = 9;
-constexpr Nanoseconds kRan = kSecond;
+constexpr Tid kD = 4, kLogger = 9;
+constexpr Nanoseconds kRanEach = kSecond;
 
 // All threads have run for a second; those that are named pass progress points.
 Members all_run(const Set& visitors) {
   Members members;
-  for (const Tid tid : {kA, kB, kC, kD}) members.push_back({tid, kRan, visitors.contains(tid)});
+  for (const Tid tid : {kA, kB, kC, kD}) members.push_back({tid, kRanEach, visitors.contains(tid)});
   members.push_back({kLogger, kMillisecond, visitors.contains(kLogger)});
   return members;
 }

@@ -27,7 +27,7 @@ report::UnitResult result_of(const std::vector<Run>& runs) {
 
 double width_of(const Interval& one) { return one.high - one.low; }
 
-bool covers(const Interval& one, double truth) { return one.low <= truth && truth <= one.high; }
+bool holds(const Interval& one, double truth) { return one.low <= truth && truth <= one.high; }
 
 std::vector<double> scales_of(const std::vector<Run>& runs) {
   PointEffects effects = compare(runs, {"work", false});
@@ -78,10 +78,10 @@ TEST_CASE("a noisy run does not spoil a quiet one", "[causal][statistics]") {
     width_of_noisy += width_of(*result_of({noisy}).slope) / kPairs;
     const auto both = result_of({quiet, noisy});
     width_of_both += width_of(*both.slope) / kPairs;
-    covered += covers(*both.slope, kSlope) ? 1 : 0;
+    covered += holds(*both.slope, kSlope) ? 1 : 0;
     for (const report::CurvePoint& pool : both.summary) {
       ++pools;
-      pools_covered += covers(pool.effect, kSlope * pool.speedup) ? 1 : 0;
+      pools_covered += holds(pool.effect, kSlope * pool.speedup) ? 1 : 0;
     }
   }
   CAPTURE(width_of_quiet, width_of_noisy, width_of_both, covered, pools_covered, pools);

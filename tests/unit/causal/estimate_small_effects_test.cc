@@ -9,7 +9,7 @@ using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 using report::UnitResult;
 
-UnitResult unit(const std::string& name, double high, double ceiling) {
+UnitResult small_unit(const std::string& name, double high, double ceiling) {
   UnitResult result;
   result.unit = name;
   result.is_line = true;
@@ -43,41 +43,41 @@ TEST_CASE("a unit was sped up if most of its experiments met it, and often enoug
 
 TEST_CASE("what experiments leave open is a finding where samples alone do not say it",
           "[causal]") {
-  const Bound bound = bound_of(unit("f", 0.05, 0.4));
+  const Bound bound = bound_of(small_unit("f", 0.05, 0.4));
   CHECK(bound.effect == 0.05);
   CHECK(bound.by_experiments);
-  CHECK(said_of({unit("f", 0.05, 0.4)}) ==
+  CHECK(said_of({small_unit("f", 0.05, 0.4)}) ==
         "p: no effect larger than 5.0 % is possible here, by making any of the 1 measured units "
         "faster (60 % of the samples)");
-  UnitResult pooled = unit("f", 0.05, 0.4);
+  UnitResult pooled = small_unit("f", 0.05, 0.4);
   pooled.summary = {{0.5, {0.01, -0.1, 0.12}, 9, 9}};
   CHECK(bound_of(pooled).effect == 0.12);
-  CHECK(bound_of(unit("f", -0.1, 0.4)).effect == 0);  // it certainly does harm
+  CHECK(bound_of(small_unit("f", -0.1, 0.4)).effect == 0);  // it certainly does harm
 }
 
 TEST_CASE("what starts a thread bounds no effect, unless it is all there is", "[causal]") {
-  UnitResult start = unit("crosscall_amd64", 0.77, 0.5);
+  UnitResult start = small_unit("crosscall_amd64", 0.77, 0.5);
   start.everybodys_caller = true;
-  CHECK_THAT(said_of({start, unit("f", 0.05, 0.4)}),
+  CHECK_THAT(said_of({start, small_unit("f", 0.05, 0.4)}),
              StartsWith("p: no effect larger than 5.0 %") && Contains("(60 % of the samples)"));
   CHECK_THAT(said_of({start}), Contains("the time of crosscall_amd64"));
 }
 
 TEST_CASE("an interval that reaches what the unit's own time allows for tells nothing",
           "[causal]") {
-  CHECK(bound_of(unit("f", 0.27, 0.2)).effect == 0.2);
-  CHECK_FALSE(bound_of(unit("f", 0.27, 0.2)).by_experiments);
+  CHECK(bound_of(small_unit("f", 0.27, 0.2)).effect == 0.2);
+  CHECK_FALSE(bound_of(small_unit("f", 0.27, 0.2)).by_experiments);
   CHECK(
-      said_of({unit("f", 0.27, 0.2)}) ==
+      said_of({small_unit("f", 0.27, 0.2)}) ==
       "p: the experiments tell nothing: all of the 20.0 % that the time of f (60 % of the samples) "
       "allows for is possible");
   // The gain is at most all of the time.
-  CHECK_FALSE(bound_of(unit("f", 1.3, 1.6)).by_experiments);
-  CHECK(bound_of(unit("f", 1.3, 1.6)).effect == 1);
+  CHECK_FALSE(bound_of(small_unit("f", 1.3, 1.6)).by_experiments);
+  CHECK(bound_of(small_unit("f", 1.3, 1.6)).effect == 1);
 }
 
 TEST_CASE("what baselines may differ by bounds what is said of small effects", "[causal]") {
-  report::ProgressResult point = point_of({unit("f", 0.05, 0.4)});
+  report::ProgressResult point = point_of({small_unit("f", 0.05, 0.4)});
   const auto check = [&point](double low, double high) {
     const Interval null{0.01, low, high};
     const double end = std::max(-low, high);
@@ -95,22 +95,22 @@ TEST_CASE("what baselines may differ by bounds what is said of small effects", "
 }
 
 TEST_CASE("the unit that can have the largest effect decides", "[causal]") {
-  UnitResult rare = unit("rare", 0.7, 0.03);
-  CHECK_THAT(said_of({unit("f", 0.05, 0.4), rare}),
+  UnitResult rare = small_unit("rare", 0.7, 0.03);
+  CHECK_THAT(said_of({small_unit("f", 0.05, 0.4), rare}),
              StartsWith("p: no effect larger than 5.0 %") && Contains("the 2 measured units"));
   rare.ceiling = 0.06;
   CHECK_THAT(
-      said_of({unit("f", 0.05, 0.4), rare}),
+      said_of({small_unit("f", 0.05, 0.4), rare}),
       StartsWith("p: the experiments tell nothing: all of the 6.0 % that the time of rare "));
-  UnitResult untried = unit("h", 0.1, 0.4);
+  UnitResult untried = small_unit("h", 0.1, 0.4);
   untried.slope.reset();
-  CHECK_THAT(said_of({unit("f", 0.05, 0.4), untried}), Contains("the 1 measured units"));
+  CHECK_THAT(said_of({small_unit("f", 0.05, 0.4), untried}), Contains("the 1 measured units"));
   CHECK_THAT(said_of({untried}), StartsWith("p: too few experiments to say anything"));
 }
 
 TEST_CASE("a unit that was hardly ever sampled while it was to be faster tells nothing",
           "[causal]") {
-  UnitResult idle = unit("f", 0.05, 0.4);
+  UnitResult idle = small_unit("f", 0.05, 0.4);
   idle.is_line = false;
   idle.tested = {13, 3, 0, 4};
   CHECK_FALSE(bound_of(idle).by_experiments);

@@ -10,7 +10,7 @@ using namespace causalctl::causal;
 
 namespace {
 
-std::vector<UnitSamples> samples_of(const std::vector<std::uint64_t>& counts) {
+std::vector<UnitSamples> samples_counted(const std::vector<std::uint64_t>& counts) {
   std::vector<UnitSamples> samples;
   for (const std::uint64_t count : counts) samples.push_back({{}, count, 0});
   return samples;
@@ -37,12 +37,12 @@ TEST_CASE("a run whose samples were known too late does not count", "[causal][ex
 
 TEST_CASE("no samples, no entries", "[causal][execution]") {
   CHECK(entries_by_share({}, 0).empty());
-  CHECK(entries_by_share(samples_of({0, 0}), 0.5).empty());
+  CHECK(entries_by_share(samples_counted({0, 0}), 0.5).empty());
 }
 
 TEST_CASE("each unit has as many entries as its share says", "[causal][execution]") {
   const double offset = GENERATE(0.0, 0.3, 0.999999);
-  auto entries = entries_of_each(samples_of({3, 0, 1}), offset);
+  auto entries = entries_of_each(samples_counted({3, 0, 1}), offset);
   CHECK(entries.size() == 2);
   CHECK(entries[0] == kEntriesByShare * 3 / 4);
   CHECK(entries[2] == kEntriesByShare / 4);
@@ -51,7 +51,7 @@ TEST_CASE("each unit has as many entries as its share says", "[causal][execution
 TEST_CASE("of a profile flatter than there are entries every unit is drawn",
           "[causal][execution]") {
   constexpr std::size_t kUnits = 1000;
-  const auto samples = samples_of(std::vector<std::uint64_t>(kUnits, 7));
+  const auto samples = samples_counted(std::vector<std::uint64_t>(kUnits, 7));
   std::vector<double> drawn(kUnits);
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> offset;

@@ -2,12 +2,17 @@
 #include <catch2/catch.hpp>
 
 #include "controller/causal/engine/ledger.h"
+#include "tests/unit/causal/threads.h"
 
 namespace causalctl::causal {
-namespace {
 
-constexpr Tid kA = 1, kB = 2, kC = 3;
-constexpr std::uint32_t kCpu0 = 0, kCpu1 = 1;
+using test::kA;
+using test::kB;
+using test::kC;
+using test::kCpu0;
+using test::kCpu1;
+
+namespace {
 
 // B waits for 9 ms because of a stranger, and gets a core that A, which is ahead of it, has just
 // left.

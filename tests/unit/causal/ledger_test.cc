@@ -4,11 +4,17 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-namespace causalctl::causal {
-namespace {
+#include "tests/unit/causal/threads.h"
 
-constexpr Tid kA = 1, kB = 2, kC = 3;
-constexpr std::uint32_t kCpu0 = 0, kCpu1 = 1;
+namespace causalctl::causal {
+
+using test::kA;
+using test::kB;
+using test::kC;
+using test::kCpu0;
+using test::kCpu1;
+
+namespace {
 
 // There are more cores than threads, so a thread that waits for a core waits for this one, which
 // other programs may have.

@@ -43,7 +43,9 @@ Run paced_run() {
   return run;
 }
 
-report::UnitResult result_of(const Run& run) { return estimate({run}).progress.at(0).units.at(0); }
+report::UnitResult result_of_run(const Run& run) {
+  return estimate({run}).progress.at(0).units.at(0);
+}
 
 }  // namespace
 
@@ -138,9 +140,9 @@ TEST_CASE("what a point does not feel of the time that the program stands still"
 
 TEST_CASE("code that gets faster does not make requests come more often", "[causal][pacing]") {
   Run run = paced_run();
-  CHECK(result_of(run).slope->value == Approx(0.5).margin(0.01));  // of virtual time
+  CHECK(result_of_run(run).slope->value == Approx(0.5).margin(0.01));  // of virtual time
   run.pacing = {*measured(1)};
-  const auto unit = result_of(run);
+  const auto unit = result_of_run(run);
   CHECK(unit.slope->value == Approx(0).margin(0.001));
   CHECK(unit.slope->high < 0.01);
   CHECK(unit.verdict == report::Verdict::no_effect);
@@ -153,7 +155,7 @@ TEST_CASE("where the pace is not known the interval covers both", "[causal][paci
   Run run = paced_run();
   run.pacing = {*measured(0.9, 0.15)};
   REQUIRE(pace_of(run.pacing[0]) == Pace::unknown);
-  const auto unit = result_of(run);
+  const auto unit = result_of_run(run);
   CHECK(unit.slope->low < 0.01);
   CHECK(unit.slope->high > 0.3);
   CHECK(unit.verdict == report::Verdict::not_enough_data);
@@ -165,7 +167,7 @@ TEST_CASE("where the pace could not be tested the interval covers both", "[causa
   run.pacing = {untested("request")};
   CHECK(pace_of(run.pacing[0]) == Pace::unknown);
   CHECK_FALSE(all_at_own_pace(run));
-  const auto result = result_of(run);
+  const auto result = result_of_run(run);
   CHECK(result.verdict == report::Verdict::not_enough_data);
   REQUIRE_FALSE(result.curve.empty());
   CHECK(result.curve.front().effect.low <= 0);

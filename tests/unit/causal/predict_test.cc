@@ -30,7 +30,7 @@ std::string refusal(const std::string& point, const std::string& unit, double sp
   return "";
 }
 
-bool has(const std::string& text, const std::string& part) {
+bool says(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -62,8 +62,8 @@ TEST_CASE("where there are few at its speedup, neighbours help", "[causal]") {
 }
 
 TEST_CASE("what a profile does not know is refused, with what it knows", "[causal]") {
-  REQUIRE(has(refusal("walk", "hot.c:1", 0.5), "no progress point walk\nit has: work"));
-  REQUIRE(has(refusal("work", "warm.c:3", 0.5), "no experiments with warm.c:3"));
-  REQUIRE(has(refusal("work", "warm.c:3", 0.5), "hot.c:1"));
-  REQUIRE(has(refusal("work", "hot.c:1", 0.9), "too few experiments with hot.c:1 near 90 %"));
+  REQUIRE(says(refusal("walk", "hot.c:1", 0.5), "no progress point walk\nit has: work"));
+  REQUIRE(says(refusal("work", "warm.c:3", 0.5), "no experiments with warm.c:3"));
+  REQUIRE(says(refusal("work", "warm.c:3", 0.5), "hot.c:1"));
+  REQUIRE(says(refusal("work", "hot.c:1", 0.9), "too few experiments with hot.c:1 near 90 %"));
 }

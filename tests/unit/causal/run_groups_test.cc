@@ -48,7 +48,7 @@ std::vector<Run> unrelated() {
   return all;
 }
 
-Names names_of(const std::vector<RunGroup>& groups) {
+Names names_of_groups(const std::vector<RunGroup>& groups) {
   Names names;
   for (const RunGroup& group : groups) names.push_back(group.name);
   return names;
@@ -110,15 +110,15 @@ TEST_CASE("a run that does not belong to a profile changes nothing of it", "[cau
 TEST_CASE("what tells runs apart names their groups", "[causal][groups]") {
   std::vector<Run> runs = unrelated();
   runs.insert(runs.begin(), server("1"));
-  CHECK(names_of(group_runs({runs[0], runs[1]})) ==
+  CHECK(names_of_groups(group_runs({runs[0], runs[1]})) ==
         Names{"server, by line", "server, by function"});
-  CHECK(names_of(group_runs({runs[0], runs[3]})) == Names{"server", "nginx"});
+  CHECK(names_of_groups(group_runs({runs[0], runs[3]})) == Names{"server", "nginx"});
   runs[3].started_as = "proxy";
-  CHECK(names_of(group_runs({runs[0], runs[3]})) == Names{"server", "proxy"});
-  CHECK(names_of(group_runs({runs[0], runs[4]})) ==
+  CHECK(names_of_groups(group_runs({runs[0], runs[3]})) == Names{"server", "proxy"});
+  CHECK(names_of_groups(group_runs({runs[0], runs[4]})) ==
         Names{"server, scope MAIN", "server, scope MAIN libc*"});
   const auto builds = group_runs({runs[0], runs[2]});
-  CHECK(names_of(builds) == Names{"server, build 0123456789ab", "server, build ffffffffffff"});
+  CHECK(names_of_groups(builds) == Names{"server, build 0123456789ab", "server, build ffffffffffff"});
   CHECK(mentions(texts_of(remarks_on(builds)), "causalctl ab compares builds"));
   CHECK_THAT(list_of(builds), Contains("\n  2  server, build ffffffffffff: 1 run (u)"));
   CHECK(group_runs(runs).size() == runs.size());
@@ -146,7 +146,7 @@ TEST_CASE("where a log has no build-id the executable tells", "[causal][groups]"
   const auto groups = group_runs(runs);
   REQUIRE(groups.size() == 2);
   CHECK(groups[0].runs.size() == 2);
-  CHECK(names_of(groups)[1] == "server, no build-id, /opt/server");
+  CHECK(names_of_groups(groups)[1] == "server, no build-id, /opt/server");
   CHECK(mentions(texts_of(remarks_on(groups)), "2 runs of server have no build-id"));
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("a latency point that means something else is another one", "[causal][
     return run;
   };
   CHECK(group_runs({with("in"), with("in"), server("1")}).size() == 1);
-  CHECK(names_of(group_runs({server("1"), with("in"), with("elsewhere")}))[1] ==
+  CHECK(names_of_groups(group_runs({server("1"), with("in"), with("elsewhere")}))[1] ==
         "server, q from elsewhere to out");
 }
 

@@ -23,7 +23,7 @@ struct LimitedSource final : perf::EventSource {
   perf::SessionLimits limits_;
 };
 
-struct Scene {
+struct LimitScene {
   LimitedSource source;
   std::vector<std::string> warnings;
   SamplingLimit limit{source, warnings};
@@ -32,7 +32,7 @@ struct Scene {
 }  // namespace
 
 TEST_CASE("A period that the kernel allows is taken as it is", "[causal]") {
-  Scene scene;
+  LimitScene scene;
   CHECK(scene.limit.allowed(kMillisecond) == kMillisecond);
   scene.source.limit.reset();
   CHECK(scene.limit.allowed(kMillisecond) == kMillisecond);
@@ -40,7 +40,7 @@ TEST_CASE("A period that the kernel allows is taken as it is", "[causal]") {
 }
 
 TEST_CASE("A period that the kernel does not allow is lengthened, and that is told", "[causal]") {
-  Scene scene;
+  LimitScene scene;
   scene.source.limit = 250;
   CHECK(scene.limit.allowed(kMillisecond) == 8 * kMillisecond);
   REQUIRE(scene.warnings.size() == 1);
@@ -50,7 +50,7 @@ TEST_CASE("A period that the kernel does not allow is lengthened, and that is to
 }
 
 TEST_CASE("A limit that falls during the run is seen within seconds", "[causal]") {
-  Scene scene;
+  LimitScene scene;
   Nanoseconds now_ns = 100 * kSecond;
   Nanoseconds period_ns = scene.limit.allowed(kMillisecond);
   period_ns = scene.limit.still_allowed(period_ns, now_ns);

@@ -20,7 +20,7 @@ Unit function(const std::string& name, const std::string& file, const std::strin
   return {name, false, "parse", file, 7, module};
 }
 
-Run run_of(const std::string& id, const std::vector<Unit>& units) {
+Run run_with(const std::string& id, const std::vector<Unit>& units) {
   Run run;
   run.id = id;
   for (const Unit& unit : units) {
@@ -76,9 +76,9 @@ TEST_CASE("which function a name means", "[causal][units]") {
 
 TEST_CASE("runs that met the files of one name in another order agree", "[causal][units]") {
   std::vector<Run> runs = {
-      run_of("1", {line("u.c:10", "/a/u.c", 10), line("b/u.c:10", "/b/u.c", 10)}),
-      run_of("2", {line("u.c:10", "/b/u.c", 10), line("a/u.c:10", "/a/u.c", 10)}),
-      run_of("3", {line("u.c:10", "/b/u.c", 10), line("w.c:1", "/a/w.c", 1)}),
+      run_with("1", {line("u.c:10", "/a/u.c", 10), line("b/u.c:10", "/b/u.c", 10)}),
+      run_with("2", {line("u.c:10", "/b/u.c", 10), line("a/u.c:10", "/a/u.c", 10)}),
+      run_with("3", {line("u.c:10", "/b/u.c", 10), line("w.c:1", "/a/w.c", 1)}),
   };
   join_units(runs);
   CHECK(names_in(runs[0]) == Names{"a/u.c:10", "b/u.c:10"});
@@ -90,9 +90,9 @@ TEST_CASE("runs that met the files of one name in another order agree", "[causal
 }
 
 TEST_CASE("functions of one name in two files are two units", "[causal][units]") {
-  std::vector<Run> runs = {run_of("1", {function("parse", "/src/json.c")}),
-                           run_of("2", {function("parse", "/src/xml.c")}),
-                           run_of("3", {function("parse", "", "libx.so")})};
+  std::vector<Run> runs = {run_with("1", {function("parse", "/src/json.c")}),
+                           run_with("2", {function("parse", "/src/xml.c")}),
+                           run_with("3", {function("parse", "", "libx.so")})};
   join_units(runs);
   CHECK(names_in(runs[0]) == Names{"json.c:parse"});
   CHECK(names_in(runs[1]) == Names{"xml.c:parse"});
@@ -101,10 +101,11 @@ TEST_CASE("functions of one name in two files are two units", "[causal][units]")
 
 TEST_CASE("names that mean one unit stay as they are", "[causal][units]") {
   std::vector<Run> runs = {
-      run_of("1",
-             {line("u.c:10", "/a/u.c", 10), line("mine", "/b/x.c", 3), {"bare", true, "", "", 0}}),
-      run_of("2", {line("u.c:10", "/a/u.c", 10), line("u.c:11", "/b/u.c", 11)}),
-      run_of("3", {{"u.c:10", true, "", "", 0}}),  // a log without more information
+      run_with(
+          "1",
+          {line("u.c:10", "/a/u.c", 10), line("mine", "/b/x.c", 3), {"bare", true, "", "", 0}}),
+      run_with("2", {line("u.c:10", "/a/u.c", 10), line("u.c:11", "/b/u.c", 11)}),
+      run_with("3", {{"u.c:10", true, "", "", 0}}),  // a log without more information
   };
   join_units(runs);
   CHECK(names_in(runs[0]) == Names{"u.c:10", "mine", "bare"});
@@ -113,9 +114,9 @@ TEST_CASE("names that mean one unit stay as they are", "[causal][units]") {
 }
 
 TEST_CASE("a name alone joins the one unit that has it, and no one of two", "[causal][units]") {
-  std::vector<Run> runs = {run_of("1", {line("u.c:10", "/a/u.c", 10)}),
-                           run_of("2", {line("u.c:10", "/b/u.c", 10)}),
-                           run_of("3", {{"u.c:10", true, "", "", 0}})};
+  std::vector<Run> runs = {run_with("1", {line("u.c:10", "/a/u.c", 10)}),
+                           run_with("2", {line("u.c:10", "/b/u.c", 10)}),
+                           run_with("3", {{"u.c:10", true, "", "", 0}})};
   join_units(runs);
   CHECK(names_in(runs[0]) == Names{"a/u.c:10"});
   CHECK(names_in(runs[1]) == Names{"b/u.c:10"});

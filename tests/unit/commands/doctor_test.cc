@@ -2,8 +2,7 @@
 
 #include "controller/commands/doctor_checks.h"
 
-using namespace causalctl;
-using namespace causalctl::commands;
+namespace causalctl::commands {
 
 TEST_CASE("kernel versions", "[progress][doctor]") {
   CHECK(parse_kernel_version("6.18.44-fc-v445") == KernelVersion{6, 18});
@@ -185,3 +184,5 @@ TEST_CASE("where the samples of half a second fall", "[progress][doctor]") {
         "(compiled at run time), 25 % in libjvm.so");
   CHECK(option.empty());
 }
+
+}  // namespace causalctl::commands

@@ -8,7 +8,7 @@ using config::parse;
 
 namespace {
 
-std::string faults_of(const std::string& text) {
+std::string faults_of_comparison(const std::string& text) {
   try {
     config::Config config = parse(text, "c.toml");
     config::check_ab(config);
@@ -131,7 +131,7 @@ TEST_CASE("what makes no comparison is refused", "[config]") {
       {sides + "[output]\nformat = \"html\"\n", "is not a format"},
   }));
   INFO(text);
-  const std::string faults = faults_of(text);
+  const std::string faults = faults_of_comparison(text);
   INFO(faults);
   CHECK(faults.find(expected) != std::string::npos);
 }

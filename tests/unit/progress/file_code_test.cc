@@ -12,7 +12,7 @@ using namespace causalctl::progress;
 
 namespace {
 
-std::vector<std::byte> code(std::initializer_list<unsigned> bytes) {
+std::vector<std::byte> bytes_of(std::initializer_list<unsigned> bytes) {
   std::vector<std::byte> result;
   for (const unsigned byte : bytes) result.push_back(static_cast<std::byte>(byte));
   return result;
@@ -38,15 +38,15 @@ void patch(unsigned char byte) {
 }  // namespace
 
 TEST_CASE("Code in memory is compared with the file's by all bytes", "[progress]") {
-  const auto file = code({0x48, 0xb8, 0x00, 0x10});
+  const auto file = bytes_of({0x48, 0xb8, 0x00, 0x10});
   CHECK(same_code(file, file, false));
-  CHECK_FALSE(same_code(file, code({0x48, 0xb8, 0x00, 0x11}), true));  // relocated
-  CHECK_FALSE(same_code(file, code({0xe9, 0xb8, 0x00, 0x10}), true));  // patched
-  CHECK_FALSE(same_code(file, code({0x48, 0xb8, 0x00}), true));        // not all can be read
+  CHECK_FALSE(same_code(file, bytes_of({0x48, 0xb8, 0x00, 0x11}), true));  // relocated
+  CHECK_FALSE(same_code(file, bytes_of({0xe9, 0xb8, 0x00, 0x10}), true));  // patched
+  CHECK_FALSE(same_code(file, bytes_of({0x48, 0xb8, 0x00}), true));        // not all can be read
   CHECK_FALSE(same_code({}, {}, true));
-  CHECK(same_code(file, code({0xcc, 0xb8, 0x00, 0x10}), true));
-  CHECK_FALSE(same_code(file, code({0xcc, 0xb8, 0x00, 0x10}), false));
-  CHECK_FALSE(same_code(file, code({0xcc, 0xb8, 0x00, 0x11}), true));
+  CHECK(same_code(file, bytes_of({0xcc, 0xb8, 0x00, 0x10}), true));
+  CHECK_FALSE(same_code(file, bytes_of({0xcc, 0xb8, 0x00, 0x10}), false));
+  CHECK_FALSE(same_code(file, bytes_of({0xcc, 0xb8, 0x00, 0x11}), true));
 }
 
 TEST_CASE("A patched function of a process differs from its file", "[progress]") {

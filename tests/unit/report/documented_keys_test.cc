@@ -85,7 +85,7 @@ TEST_CASE("docs/log-format.md names each recorded field", "[report][log]") {
   add_keys(Run::last_fields(), keys);
   add_keys(Experiment::fields(), keys);
   add_keys(UnitSamples::fields(), keys);
-  add_keys(Pacing::fields(), keys);
+  add_keys(causal::Pacing::fields(), keys);
   CHECK(keys.size() > 90);
   CHECK(missing(keys, content("../../docs/log-format.md")) == Keys{});
 }
@@ -98,7 +98,7 @@ TEST_CASE("docs/report-format.md names each key of the JSON report", "[report]")
 }
 
 TEST_CASE("docs/callpath-format.md names each field of the log", "[report][callpath][log]") {
-  namespace rows = callpath::log_rows;
+  namespace rows = causalctl::callpath::log_rows;
   Keys keys = {"first", "locations", "strings", "frames", "nodes", "groups",
                "cells", "metrics",   "epoch",   "group",  "kind",  "n"};
   add_keys(rows::first(), keys);
@@ -106,8 +106,8 @@ TEST_CASE("docs/callpath-format.md names each field of the log", "[report][callp
   add_keys(rows::last(), keys);
   add_keys(rows::of_module(), keys);
   add_keys(rows::of_epoch(), keys);
-  for (const std::string_view type : callpath::kLogTypes) keys.emplace(type);
-  for (const std::string_view name : names_of(callpath::Metric{})) keys.emplace(name);
+  for (const std::string_view type : causalctl::callpath::kLogTypes) keys.emplace(type);
+  for (const std::string_view name : names_of(causalctl::callpath::Metric{})) keys.emplace(name);
   CHECK(keys.size() > 50);
   // What the experiment log has, too, is described there.
   CHECK(missing(keys, content("../../docs/callpath-format.md") +

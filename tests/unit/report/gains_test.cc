@@ -43,7 +43,7 @@ CausalProfile causal(std::vector<CausalUnit> units) {
   return {"/srv/bin/server", "reply", std::move(units), {}};
 }
 
-Profile paths() {
+Profile profile_of_paths() {
   return causalctl::callpath::present(std::array{causalctl::callpath::small_recording()});
 }
 
@@ -53,7 +53,7 @@ std::vector<Charge> charged(const Profile& profile, const CausalProfile& by,
 }
 
 Gains small_gains(std::vector<CausalUnit> units) {
-  const Profile profile = paths();
+  const Profile profile = profile_of_paths();
   CausalProfile by = causal(std::move(units));
   const std::vector<Charge> charges = charged(profile, by);
   return gains_of(profile, charges, std::move(by));
@@ -92,7 +92,7 @@ TEST_CASE("a path gains its share of the unit's slope", "[report][callpath][gain
 
 TEST_CASE("what has no unit is counted", "[report][callpath][gains]") {
   CHECK(small_gains({line_of_c()}).not_in_profile == 10);
-  const Profile profile = paths();
+  const Profile profile = profile_of_paths();
   CausalProfile by = causal({line_of_c()});
   config::Scope scope;
   scope.files = {"c.c"};
@@ -105,7 +105,7 @@ TEST_CASE("what has no unit is counted", "[report][callpath][gains]") {
 TEST_CASE("files out of scope leave their time to their callers", "[report][callpath][gains]") {
   const CausalUnit b{
       "b.h:30", true, "b(int)", "/src/b.h", 30, {}, Interval{0.5, 0.4, 0.6}, UnitVerdict::optimise};
-  const Profile profile = paths();
+  const Profile profile = profile_of_paths();
   CausalProfile by = causal({b});
   config::Scope scope;
   scope.files = {"b.h"};
@@ -124,7 +124,7 @@ TEST_CASE("of units with one name the one of the frame's file is meant",
 TEST_CASE("functions have the time of what is inlined into them", "[report][callpath][gains]") {
   CausalUnit a{"a", false, "a(int)", "", 0, {}, Interval{0.2, 0.1, 0.3}, UnitVerdict::optimise};
   CausalUnit c{"c", false, "c", "", 0, {}, Interval{0.5, 0.4, 0.6}, UnitVerdict::optimise};
-  Profile profile = paths();
+  Profile profile = profile_of_paths();
   causalctl::callpath::apply({{causalctl::callpath::Filter::Kind::through, "a"}}, profile);
   CausalProfile by = causal({a, c});
   CHECK(gains_of(profile, charged(profile, by), by).samples_of_unit ==
@@ -176,7 +176,7 @@ TEST_CASE("the interval of a gain contains the truth in 19 of 20", "[report][cal
 }
 
 TEST_CASE("gains as text, JSON and a page", "[report][callpath][gains][page]") {
-  const Profile profile = paths();
+  const Profile profile = profile_of_paths();
   CausalUnit none{
       "main.c:12",           true, "main", "/src/main.c", 12, {}, Interval{0, -0.01, 0.01},
       UnitVerdict::no_effect};

@@ -32,7 +32,7 @@ std::string data_of(const std::string& html) {
   return between(html, "<script type=\"application/json\" id=\"data\">", "</script>");
 }
 
-callpath::Profile small() {
+callpath::Profile small_profile() {
   return causalctl::callpath::present(std::array{causalctl::callpath::small_recording()});
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("text in a page is escaped", "[report][page]") {
 }
 
 TEST_CASE("a page has its head and its data", "[report][callpath][page]") {
-  callpath::Profile profile = small();
+  callpath::Profile profile = small_profile();
   profile.started_ns = 1'764'190'000'000'000'000;
   profile.notes = {"The kernel's rings were full; records lost: 7."};
   profile.warnings = {"<b>&\x01"};
@@ -63,7 +63,7 @@ TEST_CASE("a page has its head and its data", "[report][callpath][page]") {
 }
 
 TEST_CASE("the data of a page has what the other formats have", "[report][callpath][page]") {
-  const callpath::Profile profile = small();
+  const callpath::Profile profile = small_profile();
   const json data = json::parse(data_of(callpath::render_html(profile)));
   const json report = json::parse(callpath::render_json(profile));
   REQUIRE(data["columns"].size() == report["columns"].size());
@@ -90,7 +90,7 @@ TEST_CASE("the data of a page has what the other formats have", "[report][callpa
 }
 
 TEST_CASE("an interval on a page holds the share beside it", "[report][callpath][page]") {
-  callpath::Profile profile = small();
+  callpath::Profile profile = small_profile();
   const std::size_t samples = *callpath::samples_column(profile);
   REQUIRE(samples != 0);
   for (std::uint64_t& time : profile.own[0]) time *= time % 7 + 1;  // not in step with the samples
@@ -113,8 +113,8 @@ TEST_CASE("an interval on a page holds the share beside it", "[report][callpath]
 }
 
 TEST_CASE("a page tells of calls if the log does", "[report][callpath][page]") {
-  CHECK_FALSE(json::parse(data_of(callpath::render_html(small()))).contains("calls"));
-  callpath::Profile profile = small();
+  CHECK_FALSE(json::parse(data_of(callpath::render_html(small_profile()))).contains("calls"));
+  callpath::Profile profile = small_profile();
   for (const char* name : {"new_min", "new_max"}) {
     profile.columns.push_back({name, "calls", name});
     profile.own.emplace_back(profile.nodes.size());
@@ -171,9 +171,9 @@ TEST_CASE("no name can leave the place in which it stands", "[report][callpath][
                                  "a\xff\xc3(\x01\x1b[31m\n\x7f",
                                  "\xe2\x80\xa8\xe2\x80\xa9",
                                  "]]>&lt;/script&gt;"};
-  const std::string harmless = callpath::render_html(small());
+  const std::string harmless = callpath::render_html(small_profile());
   for (const std::string& text : hostile) {
-    callpath::Profile profile = small();
+    callpath::Profile profile = small_profile();
     profile.program = profile.host = "/" + text;
     profile.notes = profile.warnings = {text};
     for (callpath::Column& column : profile.columns) column.title = text;
@@ -197,7 +197,7 @@ TEST_CASE("no name can leave the place in which it stands", "[report][callpath][
 
 TEST_CASE("a page lets only its own scripts and styles count, and loads nothing",
           "[report][callpath][page]") {
-  const std::string html = callpath::render_html(small());
+  const std::string html = callpath::render_html(small_profile());
   const std::string policy =
       between(html, "<meta http-equiv=\"Content-Security-Policy\" content=\"", "\">");
   CHECK_THAT(policy, Contains("default-src 'none'"));

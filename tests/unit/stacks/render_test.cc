@@ -57,7 +57,7 @@ Process server() {
   return process;
 }
 
-bool has(const std::string& text, const std::string& part) {
+bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -82,10 +82,10 @@ TEST_CASE("threads with one stack are shown together", "[stacks]") {
 
 TEST_CASE("each thread is shown by itself, with its times", "[stacks]") {
   const std::string text = render_text(server(), {.each = true, .times = true});
-  CHECK(has(text, "thread 3 \"worker\": blocked in epoll_wait(5), CPU 3 ms\n"));
-  CHECK(has(text, "thread 4 \"worker\": blocked in epoll_wait(6), CPU 4 ms\n"));
-  CHECK(has(text, "  stopped for 40 µs, 70 µs at most\n"));
-  CHECK(has(text, "  read without a stop\n"));
+  CHECK(contains(text, "thread 3 \"worker\": blocked in epoll_wait(5), CPU 3 ms\n"));
+  CHECK(contains(text, "thread 4 \"worker\": blocked in epoll_wait(6), CPU 4 ms\n"));
+  CHECK(contains(text, "  stopped for 40 µs, 70 µs at most\n"));
+  CHECK(contains(text, "  read without a stop\n"));
 }
 
 TEST_CASE("a difference in any frame keeps threads apart", "[stacks]") {
@@ -103,15 +103,15 @@ TEST_CASE("many threads and deep stacks are cut in the text only", "[stacks]") {
     process.threads.push_back(waiting(tid, "futex", "w" + std::to_string(tid)));
   }
   const std::string together = render_text(process, {});
-  CHECK(has(together,
-            "40 threads 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 28 more "
-            "\"w1\", \"w2\", \"w3\", …: blocked in futex,"));
+  CHECK(contains(together,
+                 "40 threads 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 28 more "
+                 "\"w1\", \"w2\", \"w3\", …: blocked in futex,"));
   process.threads.resize(1);
   process.threads[0].frames.assign(1000, frame("deeper", 7));
   const std::string deep = render_text(process, {});
-  CHECK(has(deep, "  #127 deeper"));
-  CHECK(has(deep, "… 744 frames; --format json has them\n  #872 deeper"));
-  CHECK(has(deep, "  #999 deeper"));
+  CHECK(contains(deep, "  #127 deeper"));
+  CHECK(contains(deep, "… 744 frames; --format json has them\n  #872 deeper"));
+  CHECK(contains(deep, "  #999 deeper"));
   CHECK(nlohmann::json::parse(render_json(process))["threads"][0]["frames"].size() == 1000);
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("names of the target's cannot reach the terminal as commands", "[stack
   process.threads[0].name = "b\n\033[1m";
   process.threads[0].frames[0].function = "f\033c";
   const std::string text = render_text(process, {});
-  CHECK_FALSE(has(text, "\033"));
+  CHECK_FALSE(contains(text, "\033"));
   process.threads[0].name = "\xff";
   CHECK_NOTHROW(render_json(process));
 }
@@ -131,7 +131,7 @@ TEST_CASE("a thread that was not read says why", "[stacks]") {
   process.threads[0].taken = Taken::not_read;
   process.threads[0].frames.clear();
   process.threads[0].remark = "process 9 (gdb) traces it, and a thread has one tracer";
-  CHECK(has(render_text(process, {}), "  no stack: process 9 (gdb) traces it"));
+  CHECK(contains(render_text(process, {}), "  no stack: process 9 (gdb) traces it"));
 }
 
 TEST_CASE("docs/stacks.md names each key of the JSON output", "[stacks]") {
@@ -148,6 +148,6 @@ TEST_CASE("docs/stacks.md names each key of the JSON output", "[stacks]") {
   CHECK(keys.size() > 20);
   for (const std::string& key : keys) {
     CAPTURE(key);
-    CHECK(has(page.str(), "`" + key + "`"));
+    CHECK(contains(page.str(), "`" + key + "`"));
   }
 }
