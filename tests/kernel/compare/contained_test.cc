@@ -242,7 +242,7 @@ TEST_CASE("when we die, everything ends", "[compare]") {
     Contained contained(shell(kDaemon), 50 * kMillisecond, "test");
     const Pid pids[2] = {written_pid(contained), contained.pid()};
     (void)!write(pipe_fds[1], pids, sizeof pids);
-    pause();
+    ::pause();
   }
   Pid pids[2] = {};
   REQUIRE(read(pipe_fds[0], pids, sizeof pids) == sizeof pids);

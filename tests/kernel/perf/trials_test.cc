@@ -108,8 +108,8 @@ std::vector<std::string> reasons_for_all(const Session& session) {
 }
 
 TEST_CASE("what was tried in vain is not opened, and the limits say so", "[perf]") {
-  if (!test::perf_is_allowed()) return;
-  test::Child child([] {
+  if (!perf::test::perf_is_allowed()) return;
+  perf::test::Child child([] {
     for (int i = 0; i < 20; ++i) usleep(1000);
   });
   SessionOptions options;
@@ -128,7 +128,8 @@ TEST_CASE("what was tried in vain is not opened, and the limits say so", "[perf]
   session.start();
   child.go();
   std::vector<Event> events;
-  REQUIRE(test::drain_until(session, events, [&](const auto&) { return !session.target_alive(); }));
-  CHECK(test::only<SwitchEvent>(events).empty());
-  CHECK(test::only<WakeEvent>(events).empty());
+  REQUIRE(perf::test::drain_until(session, events,
+                                  [&](const auto&) { return !session.target_alive(); }));
+  CHECK(perf::test::only<SwitchEvent>(events).empty());
+  CHECK(perf::test::only<WakeEvent>(events).empty());
 }
