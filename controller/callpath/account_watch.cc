@@ -1,6 +1,11 @@
 #include "controller/callpath/account_watch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
 #include <variant>
 
 #include "controller/base/process_clock.h"
@@ -10,6 +15,13 @@ namespace {
 
 constexpr std::size_t kManyThreads = 100;
 constexpr Nanoseconds kClockOfMany = 100 * kMillisecond;
+
+// Returns whether we may not see where the link leads.
+bool is_hidden(const std::string& link) {
+  std::error_code error;
+  (void)std::filesystem::read_symlink(link, error);
+  return error == std::errc::permission_denied;
+}
 
 }  // namespace
 
@@ -64,6 +76,7 @@ AccountWatch::Look AccountWatch::look(Nanoseconds now_ns) {
 void AccountWatch::update(const perf::SessionLosses& losses) {
   account_.threads_missed = losses.threads_missed;
   account_.unseen_ns = losses.unseen_ns;
+  account_.unreadable_program |= is_hidden(fmt::format("/proc/{}/exe", target_));
   const HeldBack held = quota_ ? quota_->held_back() : HeldBack();
   if (held.ns <= account_.held_back_ns) return;
   account_.held_back_ns = held.ns;

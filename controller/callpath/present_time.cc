@@ -79,6 +79,11 @@ std::string causes(const Recording& run, std::uint64_t missing_ns) {
                     "count as waiting here.",
                     account.switches));
   }
+  if (account.unreadable_program) {
+    list.emplace_back(
+        "The process has executed a program that causalctl may not read, and there the kernel ends "
+        "all events: run causalctl as root.");
+  }
   if (list.empty()) list.emplace_back("Why is not known.");
   return fmt::format("{}", fmt::join(list, " "));
 }

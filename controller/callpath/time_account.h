@@ -21,6 +21,8 @@ struct TimeAccount {
   std::uint64_t switches = 0;        // times at which a thread came to a core
   std::uint64_t threads_at_start = 0;
   std::uint64_t stacks_not_read = 0;  // of these: a stack that was blocked then is not known
+  // It has executed a program that causalctl may not read: the kernel ends the events then.
+  bool unreadable_program = false;
   // The process as a whole stood still: time of the clock, and what did it at the end.
   Nanoseconds stopped_ns = 0;
   Nanoseconds frozen_ns = 0;
@@ -42,6 +44,7 @@ struct TimeAccount {
                       Field("switches", &TimeAccount::switches, kIfSet),
                       Field("threads_at_start", &TimeAccount::threads_at_start, kIfSet),
                       Field("stacks_not_read", &TimeAccount::stacks_not_read, kIfSet),
+                      Field("unreadable_program", &TimeAccount::unreadable_program, kIfSet),
                       Field("stopped_ns", &TimeAccount::stopped_ns, kMoment | kIfSet),
                       Field("frozen_ns", &TimeAccount::frozen_ns, kMoment | kIfSet),
                       Field("halted_at_end", &TimeAccount::halted_at_end, kIfSet),

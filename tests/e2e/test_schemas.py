@@ -40,7 +40,7 @@ MORE = {
 # All fields of the account may be absent: what did not happen is not written.
 ACCOUNT = {"cpu_ns", "frozen_ns", "halted_at_end", "held_back_ns", "names_merged", "paths_cut", "quota_cores",
            "stacks_not_read", "stopped_ns", "switches", "threads_at_start", "threads_begun", "threads_missed",
-           "tracer", "unseen_ns"}
+           "tracer", "unreadable_program", "unseen_ns"}
 # By schema and place: the fields that may be absent. A place of the log begins with the line's type.
 MAY_BE_ABSENT = {
     "callpath-schema.json": {"functions[]": {"own_share", "total_share"}},

@@ -46,6 +46,9 @@ TEST_CASE("the share of the CPU time that is missing is told, with its cause",
   r.account.cpu_ns = kSecond;
   CHECK(has(lines_of(r), "50.0 % of the CPU time is missing: the kernel counts 1.0 s"));
   CHECK(has(lines_of(r), "Why is not known."));
+  r.account.unreadable_program = true;
+  CHECK(has(lines_of(r), "executed a program that causalctl may not read"));
+  CHECK_FALSE(has(lines_of(r), "Why is not known."));
   r.losses.records_lost = 637;
   CHECK(has(lines_of(r), "637 records were lost"));
   r.account.threads_begun = 90;
