@@ -12,7 +12,7 @@
 namespace causalctl::fuzz {
 namespace {
 
-constexpr std::size_t kLargestFile = 1U << 20U;
+constexpr std::size_t kLargestTarget = 1U << 20U;
 constexpr Address kLookups = 64;  // in each segment of code
 
 void ask(unwind::FrameTable& table, const unwind::GoTable& go, Address address) {
@@ -25,7 +25,7 @@ void ask(unwind::FrameTable& table, const unwind::GoTable& go, Address address) 
 }  // namespace
 
 void read_unwind(Bytes bytes) {
-  if (bytes.size() > kLargestFile) return;
+  if (bytes.size() > kLargestTarget) return;
   const unwind::ElfImage image(bytes);
   if (!image.valid()) return;
   unwind::FrameTable table(image);

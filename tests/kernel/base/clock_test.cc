@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace causalctl;
+namespace causalctl {
 
 TEST_CASE("of a poll that takes long only a part is counted", "[base]") {
   const auto polls_until_over = [](Nanoseconds longest_poll_ns) {
@@ -17,3 +17,5 @@ TEST_CASE("of a poll that takes long only a part is counted", "[base]") {
   CHECK(polls_until_over(20 * kMillisecond) == 3);
   CHECK(polls_until_over(kSecond) == 1);
 }
+
+}  // namespace causalctl

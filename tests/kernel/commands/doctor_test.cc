@@ -17,8 +17,8 @@
 #include "tests/kernel/progress/probed_child.h"
 #include "tests/support/pretend_broken.h"
 
-using namespace causalctl;
-using namespace causalctl::commands;
+namespace causalctl::commands {
+
 using Catch::Matchers::Contains;
 
 namespace {
@@ -142,3 +142,5 @@ TEST_CASE("samples of a process tell whether its code would be found", "[progres
   CHECK(activity.samples > 20);
   CHECK(activity.in_scope == activity.samples);
 }
+
+}  // namespace causalctl::commands

@@ -14,8 +14,7 @@
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 
-using namespace causalctl;
-using namespace causalctl::compare;
+namespace causalctl::compare {
 
 namespace {
 
@@ -258,3 +257,5 @@ TEST_CASE("when we die, everything ends", "[compare]") {
   close(pipe_fds[0]);
   close(pipe_fds[1]);
 }
+
+}  // namespace causalctl::compare

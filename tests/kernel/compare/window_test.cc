@@ -6,8 +6,7 @@
 #include "controller/base/clock.h"
 #include "tests/kernel/progress/probed_child.h"
 
-using namespace causalctl;
-using namespace causalctl::compare;
+namespace causalctl::compare {
 
 namespace {
 
@@ -60,3 +59,5 @@ TEST_CASE("a window in which all was collected has lost nothing", "[compare]") {
   REQUIRE(window.records_lost() == 0);
   REQUIRE(window.units() == 10 * kFew);
 }
+
+}  // namespace causalctl::compare

@@ -26,9 +26,7 @@
 #include "controller/perf/event.h"
 #include "tests/kernel/perf/child.h"
 
-using namespace causalctl;
-using namespace causalctl::perf;
-using namespace causalctl::perf::test;
+namespace causalctl::perf::test {
 
 namespace {
 
@@ -299,3 +297,5 @@ TEST_CASE("Records that found no room are counted, and the session goes on", "[p
                       [](const auto& all) { return only<SwitchEvent>(all).size() > 10; }));
   REQUIRE(session.target_alive());
 }
+
+}  // namespace causalctl::perf::test

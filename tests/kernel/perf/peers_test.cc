@@ -9,9 +9,7 @@
 
 #include "tests/kernel/perf/child.h"
 
-using namespace causalctl;
-using namespace causalctl::perf;
-using namespace causalctl::perf::test;
+namespace causalctl::perf::test {
 
 namespace {
 
@@ -205,3 +203,5 @@ TEST_CASE("A peer that executes another program is followed under its new number
   };
   CHECK(drain_until(session, events, one_left));
 }
+
+}  // namespace causalctl::perf::test

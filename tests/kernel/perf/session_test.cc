@@ -11,9 +11,7 @@
 #include "tests/kernel/perf/child.h"
 #include "tests/support/skip.h"
 
-using namespace causalctl;
-using namespace causalctl::perf;
-using namespace causalctl::perf::test;
+namespace causalctl::perf::test {
 
 namespace {
 
@@ -327,3 +325,5 @@ TEST_CASE("A fifth breakpoint is refused with a hint, and the others stay", "[pe
   REQUIRE(error_number == ENOSPC);
   REQUIRE(hint.find("breakpoint registers") != std::string::npos);
 }
+
+}  // namespace causalctl::perf::test

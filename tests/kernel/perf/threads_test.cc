@@ -17,9 +17,7 @@
 #include "controller/perf/trials.h"
 #include "tests/kernel/perf/child.h"
 
-using namespace causalctl;
-using namespace causalctl::perf;
-using namespace causalctl::perf::test;
+namespace causalctl::perf::test {
 
 namespace {
 
@@ -246,3 +244,5 @@ TEST_CASE("A process that is not there is gone, which is not an ordinary error",
   child.kill();
   REQUIRE_THROWS_AS(Session(pid, {}), TargetGone);
 }
+
+}  // namespace causalctl::perf::test

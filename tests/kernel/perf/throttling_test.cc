@@ -16,9 +16,7 @@
 #include "tests/kernel/perf/child.h"
 #include "tests/support/skip.h"
 
-using namespace causalctl;
-using namespace causalctl::perf;
-using namespace causalctl::perf::test;
+namespace causalctl::perf::test {
 
 namespace {
 
@@ -149,3 +147,5 @@ TEST_CASE("Throttled samples stand for all CPU time together", "[.full][throttli
   WARN("sampled " << sampled_ns << ", not sampled " << losses.unsampled_ns << ", throttles "
                   << losses.throttles);
 }
+
+}  // namespace causalctl::perf::test

@@ -17,8 +17,7 @@
 #include "tests/kernel/perf/child.h"
 #include "tests/support/pretend_broken.h"
 
-using namespace causalctl;
-using namespace causalctl::perf;
+namespace causalctl::perf {
 
 namespace {
 
@@ -133,3 +132,5 @@ TEST_CASE("what was tried in vain is not opened, and the limits say so", "[perf]
   CHECK(perf::test::only<SwitchEvent>(events).empty());
   CHECK(perf::test::only<WakeEvent>(events).empty());
 }
+
+}  // namespace causalctl::perf

@@ -22,7 +22,8 @@
 #include "tests/kernel/progress/probed.h"
 #include "tests/kernel/progress/probed_child.h"
 
-using namespace causalctl;
+namespace causalctl {
+
 using perf::UprobePlace;
 using perf::Uprobes;
 
@@ -191,3 +192,5 @@ TEST_CASE("Without BPF uprobes are counted by events", "[perf]") {
   CHECK(uprobe.is_seen());
   CHECK(!uprobe.means);
 }
+
+}  // namespace causalctl

@@ -16,8 +16,7 @@
 #include "tests/kernel/progress/probed_child.h"
 #include "tests/support/skip.h"
 
-using namespace causalctl;
-using namespace causalctl::progress;
+namespace causalctl::progress {
 
 namespace {
 
@@ -233,3 +232,5 @@ TEST_CASE("a sampled point arms nothing", "[progress]") {
   rig.child.hit(kHits);
   CHECK(rig.visits(1).empty());
 }
+
+}  // namespace causalctl::progress

@@ -9,9 +9,7 @@
 #include "controller/base/error.h"
 #include "controller/perf/session.h"
 
-using namespace causalctl;
-
-namespace counted {
+namespace causalctl::counted {
 namespace {
 
 constexpr const char* kDriver = R"(#include <stdio.h>
@@ -94,4 +92,4 @@ bool has(const std::string& command) {
   return found;
 }
 
-}  // namespace counted
+}  // namespace causalctl::counted

@@ -11,7 +11,7 @@
 #include "tests/kernel/unwind/target_program.h"
 #include "unwind/symbolizer.h"
 
-namespace counted {
+namespace causalctl::counted {
 
 inline constexpr long kRounds = 64;
 
@@ -39,19 +39,19 @@ class Program {
     long visits = 0;
   };
   Counts count(const std::string& spec);
-  causalctl::progress::Point resolve(const std::string& spec);
-  causalctl::unwind::Symbolizer& symbolizer() { return *symbolizer_; }
+  progress::Point resolve(const std::string& spec);
+  unwind::Symbolizer& symbolizer() { return *symbolizer_; }
 
  private:
   std::string write(const std::string& source, const std::string& compile);  // returns the file
   void start(const std::string& commands);
 
-  causalctl::unwind::TemporaryDirectory directory_;
-  std::unique_ptr<causalctl::unwind::TargetProgram> program_;
-  std::unique_ptr<causalctl::unwind::Symbolizer> symbolizer_;
+  unwind::TemporaryDirectory directory_;
+  std::unique_ptr<unwind::TargetProgram> program_;
+  std::unique_ptr<unwind::Symbolizer> symbolizer_;
 };
 
 // Returns whether the command is installed; says so in a warning of the test if it is not.
 bool has(const std::string& command);
 
-}  // namespace counted
+}  // namespace causalctl::counted

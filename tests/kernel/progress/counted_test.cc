@@ -7,13 +7,13 @@
 #include "tests/kernel/progress/counted_program.h"
 
 using Catch::Matchers::Contains;
-using counted::Program;
+using causalctl::counted::Program;
 
 namespace {
 
 std::vector<std::string> compilers(const std::string& flags) {
   std::vector<std::string> all = {"gcc " + flags};
-  if (counted::has("clang")) all.push_back("clang " + flags);
+  if (causalctl::counted::has("clang")) all.push_back("clang " + flags);
   return all;
 }
 
@@ -175,7 +175,7 @@ void work(long n) {
 }
 )";
   std::vector<std::string> all = {"g++ -O0 -g", "g++ -O0"};
-  if (counted::has("clang++")) all.emplace_back("clang++ -O0 -g");
+  if (causalctl::counted::has("clang++")) all.emplace_back("clang++ -O0 -g");
   for (const std::string& compile : all) {
     CAPTURE(compile);
     Program program(source, compile);
@@ -219,7 +219,7 @@ void work(long n) { truth++; memcpy(a, b, (size_t)n); }
 }
 
 TEST_CASE("functions that the linker has folded name each other", "[progress]") {
-  if (!counted::has("ld.gold")) return;
+  if (!causalctl::counted::has("ld.gold")) return;
   Program program(R"(volatile long truth;
 __attribute__((noinline)) void first(void) { truth++; }
 __attribute__((noinline)) void second(void) { truth++; }
@@ -278,7 +278,7 @@ void work(long n) { new_step(); if (n & 1) old_step(); }
                   "gcc -O1 -g -fPIC",
                   "-rdynamic $(echo 'V1 {}; V2 {} V1;' > v.map; echo -Wl,--version-script=v.map)");
   check_count(program, "step@@V2");
-  CHECK(program.count("step@V1").visits == counted::kRounds / 2);
+  CHECK(program.count("step@V1").visits == causalctl::counted::kRounds / 2);
 }
 
 TEST_CASE("a loop at a function's entry, or on one line, is told", "[progress]") {
@@ -295,9 +295,9 @@ void work(long n) { (void)n; looptop(8); oneline(8); lines(8); }
   CHECK_THAT(program.told("looptop"), Contains("begins with a loop"));
   check_count(program, "looptop");
   CHECK_THAT(program.told("prog.c:3"), Contains("its beginning is counted"));
-  CHECK(program.count("prog.c:3").visits == counted::kRounds);
+  CHECK(program.count("prog.c:3").visits == causalctl::counted::kRounds);
   CHECK(program.told("prog.c:6").empty());
-  CHECK(program.count("prog.c:6").visits == 8 * counted::kRounds);
+  CHECK(program.count("prog.c:6").visits == 8 * causalctl::counted::kRounds);
   CHECK(program.told("lines").empty());
 }
 

@@ -7,8 +7,8 @@
 #include "tests/kernel/progress/counted_program.h"
 
 using Catch::Matchers::Contains;
-using counted::kRounds;
-using counted::Program;
+using causalctl::counted::kRounds;
+using causalctl::counted::Program;
 
 namespace {
 
@@ -22,7 +22,7 @@ const std::string kItem =
 }  // namespace
 
 TEST_CASE("a call in a loop that clang has unrolled counts in all copies", "[progress]") {
-  if (!counted::has("clang")) return;
+  if (!causalctl::counted::has("clang")) return;
   Program partly(kItem + R"(__attribute__((noinline)) void batch(long n, int f) {
 #pragma clang loop unroll_count(4)
   for (long i = 0; i < n; i++) {
@@ -51,7 +51,7 @@ void work(long n) { (void)n; truth += 8; batch(numbers); }
 }
 
 TEST_CASE("a call in a loop that clang has unswitched counts in all copies", "[progress]") {
-  if (!counted::has("clang")) return;
+  if (!causalctl::counted::has("clang")) return;
   Program program(kItem + R"(__attribute__((noinline)) void serve(int n, int verbose) {
   for (int i = 0; i < n; i++) {
     if (verbose) x = x + 7;
@@ -66,7 +66,7 @@ void work(long n) { truth += 4; serve(4, n & 1); }
 }
 
 TEST_CASE("iterations that clang does in one pass are told", "[progress]") {
-  if (!counted::has("clang")) return;
+  if (!causalctl::counted::has("clang")) return;
   Program program(R"(volatile long truth;
 int a[64], b[64];
 __attribute__((noinline)) void add(int* restrict x, int* restrict y) {
@@ -117,7 +117,7 @@ void work(long n) { body(n); }
         "gcc -O2 -g -gno-statement-frontiers", "gcc -O2 -g -gno-column-info", "gcc -O2 -g",
         "clang -O2 -g", "clang -O0 -g"}) {
     CAPTURE(compile);
-    if (!counted::has(compile.substr(0, compile.find(' ')))) continue;
+    if (!causalctl::counted::has(compile.substr(0, compile.find(' ')))) continue;
     Program program(source, compile);
     for (const std::string line : {"prog.c:6", "prog.c:8"}) {
       CAPTURE(line, program.told(line));
@@ -131,7 +131,7 @@ void work(long n) { body(n); }
 }
 
 TEST_CASE("a line is found where it has the number of the line of another file", "[progress]") {
-  if (!counted::has("clang")) return;
+  if (!causalctl::counted::has("clang")) return;
   const std::string source = R"(extern volatile long truth;
 #line 3 "h.h"
 static inline void step(long n) {

@@ -5,8 +5,8 @@
 #include "tests/kernel/progress/counted_program.h"
 
 using Catch::Matchers::Contains;
-using counted::kRounds;
-using counted::Program;
+using causalctl::counted::kRounds;
+using causalctl::counted::Program;
 
 namespace {
 
@@ -66,7 +66,7 @@ void work(long) { truth = truth + 1; V v{numbers, numbers + 8}; over(v); }
     CHECK_THAT(program.told("prog.cc:9"), Contains(kBeginning));
     CHECK(program.count("prog.cc:9").visits == kRounds);
   }
-  if (!counted::has("clang++")) return;
+  if (!causalctl::counted::has("clang++")) return;
   Program at_its_head(source, "clang++ -g -Os");  // whose jump back is at line 0
   CHECK_THAT(at_its_head.told("prog.cc:9"), Contains(kEach));
   CHECK(at_its_head.count("prog.cc:9").visits == 9 * kRounds);
@@ -156,7 +156,7 @@ void work(long n) { (void)n; rotated(1); passes(0); }
   CHECK_THAT(unoptimized.told("prog.c:6"), Contains("as prog.c:7"));
   CHECK(unoptimized.count("prog.c:6").visits == kRounds);
   CHECK(unoptimized.told("prog.c:10").empty());
-  if (!counted::has("clang")) return;
+  if (!causalctl::counted::has("clang")) return;
   Program hoisted(source, "clang -O2 -g");
   CHECK_THAT(hoisted.told("prog.c:10"), Contains("prog.c:10" + before) && Contains("as prog.c:11"));
   CHECK(hoisted.count("prog.c:10").visits == kRounds);

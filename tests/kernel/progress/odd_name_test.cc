@@ -6,8 +6,8 @@
 #include "controller/causal/experiments/fixed_unit.h"
 #include "tests/kernel/progress/counted_program.h"
 
-using counted::kRounds;
-using counted::Program;
+using causalctl::counted::kRounds;
+using causalctl::counted::Program;
 
 TEST_CASE("a function whose name looks like another form can be named", "[progress]") {
   Program program(R"(volatile long truth;

@@ -14,8 +14,8 @@
 #include "tests/kernel/progress/probed.h"
 #include "tests/kernel/progress/probed_child.h"
 
-using namespace causalctl;
-using namespace causalctl::progress;
+namespace causalctl::progress {
+
 using Catch::Matchers::Contains;
 
 namespace {
@@ -124,3 +124,5 @@ TEST_CASE("system-call tracepoints", "[progress]") {
   CHECK(syscall_tracepoint(tracefs, "stat") == syscall_tracepoint(tracefs, "newstat"));
   CHECK(syscall_names(tracefs).size() > 300);
 }
+
+}  // namespace causalctl::progress

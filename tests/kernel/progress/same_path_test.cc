@@ -5,8 +5,8 @@
 #include "tests/kernel/progress/counted_program.h"
 
 using Catch::Matchers::Contains;
-using counted::kRounds;
-using counted::Program;
+using causalctl::counted::kRounds;
+using causalctl::counted::Program;
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "tests/kernel/progress/counted_program.h"
 
 using Catch::Matchers::Contains;
-using counted::Program;
+using causalctl::counted::Program;
 
 namespace {
 
@@ -107,7 +107,7 @@ void work(long n) { other(n); item_done(n); }
 
 TEST_CASE("copies are told whatever unit describes the function", "[progress]") {
   std::vector<std::pair<std::string, std::string>> all = {{"gcc -O2 -g -flto", ""}};
-  if (counted::has("clang") && counted::has("ld.lld")) {
+  if (causalctl::counted::has("clang") && causalctl::counted::has("ld.lld")) {
     all.emplace_back("clang -O2 -g -flto", "-fuse-ld=lld");
     all.emplace_back("clang -O2 -g1 -flto=thin", "-fuse-ld=lld");
     all.emplace_back("clang -O2 -g1", "");
@@ -121,19 +121,19 @@ TEST_CASE("copies are told whatever unit describes the function", "[progress]") 
 }
 
 TEST_CASE("copies are told where dwz has moved their function", "[progress]") {
-  if (!counted::has("dwz")) return;
+  if (!causalctl::counted::has("dwz")) return;
   Program program = by_dwz("dwz prog");
   CHECK_THAT(program.told("item_done"), Contains("is also inlined, at prog.cc:10, prog.cc:13"));
 }
 
 TEST_CASE("that dwz's supplementary file is missing is told", "[progress]") {
-  if (!counted::has("dwz")) return;
+  if (!causalctl::counted::has("dwz")) return;
   Program program = by_dwz("cp prog other && dwz -m common.debug prog other && rm common.debug");
   CHECK_THAT(program.told("item_done"), Contains("no debug information of inlined copies"));
 }
 
 TEST_CASE("a function that only a symbol tells of has no copies", "[progress]") {
-  if (!counted::has("clang")) return;
+  if (!causalctl::counted::has("clang")) return;
   Program program = of_two_units(kTwoUnits, "clang -O2 -g1", "");
   CHECK(program.told("work").empty());
 }
@@ -167,7 +167,7 @@ void work(long n) { indirect(n); other(n); }
   CHECK_THAT(mixed.told("item_done"), Contains(text) && Contains("was inlined there is not"));
   CHECK_THAT(mixed.told("h.h:2"), Contains(text));
   CHECK(mixed.told("work").empty());
-  CHECK(mixed.count("item_done").visits == counted::kRounds);
+  CHECK(mixed.count("item_done").visits == causalctl::counted::kRounds);
   Program all(source, "gcc -O2 -g", "-DOTHER prog.c");
   CHECK_THAT(all.told("item_done"), Contains("also inlined"));
 }
@@ -215,7 +215,7 @@ TEST_CASE("another function of the same name is told", "[progress]") {
 }
 
 TEST_CASE("static functions that link-time optimisation renames are told", "[progress]") {
-  if (!counted::has("clang") || !counted::has("ld.lld")) return;
+  if (!causalctl::counted::has("clang") || !causalctl::counted::has("ld.lld")) return;
   const std::string source = R"(#ifndef PART
 #define PART 3
 #endif
@@ -271,7 +271,7 @@ void work(long n) { as_b->on_event(n); as_b->on_event(n + 1); as_m->on_event(n);
 )";
   std::vector<std::string> all = {"g++ -O2 -g -fno-devirtualize", "g++ -O2 -fno-devirtualize",
                                   "g++ -O0 -g"};
-  if (counted::has("clang++")) all.emplace_back("clang++ -O1 -fno-inline");
+  if (causalctl::counted::has("clang++")) all.emplace_back("clang++ -O1 -fno-inline");
   for (const std::string& compile : all) {
     CAPTURE(compile);
     Program program(source, compile, "-lstdc++");
@@ -284,7 +284,7 @@ void work(long n) { as_b->on_event(n); as_b->on_event(n + 1); as_m->on_event(n);
 }
 
 TEST_CASE("templates of D that are only inlined are told", "[progress]") {
-  if (!counted::has("ldc2")) return;
+  if (!causalctl::counted::has("ldc2")) return;
   Program program("volatile long truth; void work(long n) { truth += n; }", "gcc -O1 -g", "",
                   "echo 'extern(C) __gshared long truth; pragma(inline, true) void step(T)(T n) { "
                   "truth += n; } extern(C) void work(long n) { step(n); }' > d.d && "
@@ -352,6 +352,6 @@ void work(long n) { if (n >= 0) { item(); from_library(); } }
           enters_own);
     const auto counts = program.count("item");
     CHECK(counts.visits == counts.truth);
-    CHECK(counts.truth == (enters_own ? 1 : 2) * counted::kRounds);
+    CHECK(counts.truth == (enters_own ? 1 : 2) * causalctl::counted::kRounds);
   }
 }

@@ -8,15 +8,15 @@
 
 #include "tests/kernel/progress/counted_program.h"
 
-using counted::InLibrary;
-using counted::Program;
+using causalctl::counted::InLibrary;
+using causalctl::counted::Program;
 
 namespace {
 
 std::vector<std::string> all_compilers(const std::vector<std::string>& of_gcc,
                                        const std::vector<std::string>& of_clang) {
   std::vector<std::string> all = of_gcc;
-  if (counted::has("clang++")) all.insert(all.end(), of_clang.begin(), of_clang.end());
+  if (causalctl::counted::has("clang++")) all.insert(all.end(), of_clang.begin(), of_clang.end());
   return all;
 }
 

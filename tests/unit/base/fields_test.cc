@@ -7,7 +7,7 @@
 
 #include "controller/base/run_totals.h"
 
-using namespace causalctl;
+namespace causalctl {
 
 namespace {
 
@@ -89,3 +89,5 @@ TEST_CASE("of several runs the largest overhead counts, a slowdown with its own 
   CHECK_FALSE(all.slowdown_low);
   CHECK_FALSE(all.slowdown_high);
 }
+
+}  // namespace causalctl

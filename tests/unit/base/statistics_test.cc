@@ -6,7 +6,7 @@
 
 #include "controller/base/error.h"
 
-using namespace causalctl::statistics;
+namespace causalctl::statistics {
 
 TEST_CASE("means", "[causal]") {
   CHECK(mean(std::vector<double>{1, 2, 6}) == 3);
@@ -59,3 +59,5 @@ TEST_CASE("Holm's adjustment", "[causal]") {
   CHECK(holm(std::vector<double>{0.7, 0.8})[0] == 1);
   CHECK(holm(std::vector<double>{}).empty());
 }
+
+}  // namespace causalctl::statistics

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace causalctl;
+namespace causalctl {
 
 TEST_CASE("the mount point of tracefs", "[base]") {
   CHECK(tracefs_in_mounts("proc /proc proc rw 0 0\nnodev /sys/kernel/tracing tracefs rw 0 0\n") ==
@@ -12,3 +12,5 @@ TEST_CASE("the mount point of tracefs", "[base]") {
   CHECK(tracefs_in_mounts("proc /proc proc rw 0 0\n\nx\n x\n").empty());
   CHECK(tracefs_in_mounts("").empty());
 }
+
+}  // namespace causalctl

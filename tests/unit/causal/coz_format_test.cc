@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace causalctl::causal;
+namespace causalctl::causal {
 
 TEST_CASE("Coz's profile", "[causal]") {
   Run run;
@@ -27,3 +27,5 @@ TEST_CASE("Coz's profile", "[causal]") {
         "samples\tlocation=hash.c:217\tcount=5120\n"
         "runtime\ttime=60123456789\n");
 }
+
+}  // namespace causalctl::causal

@@ -11,8 +11,8 @@
 #include "controller/causal/analysis/estimate_compare.h"
 #include "tests/unit/causal/synthetic.h"
 
-using namespace causalctl;
-using namespace causalctl::causal;
+namespace causalctl::causal {
+
 using report::Verdict;
 
 namespace {
@@ -505,3 +505,5 @@ TEST_CASE("nothing at all is no crash", "[causal]") {
   CHECK(estimate({}).progress.empty());
   CHECK(warned(estimate({Run{}}), "no experiment was finished"));
 }
+
+}  // namespace causalctl::causal

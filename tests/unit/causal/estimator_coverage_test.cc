@@ -10,8 +10,7 @@
 #include "tests/unit/causal/coverage.h"
 #include "tests/unit/causal/profiles.h"
 
-using namespace causalctl;
-using namespace causalctl::causal;
+namespace causalctl::causal {
 
 namespace {
 
@@ -121,3 +120,5 @@ TEST_CASE("ending when certain keeps the error rates", "[causal][statistics]") {
         binomial_bounds(early.ended_early.false_alarm.total, 0.05).total);
   check_promise(early.ended_early.slope, 0.93, 1);
 }
+
+}  // namespace causalctl::causal

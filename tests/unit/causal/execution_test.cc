@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-using namespace causalctl::causal;
+namespace causalctl::causal {
 
 namespace {
 
@@ -65,3 +65,5 @@ TEST_CASE("of a profile flatter than there are entries every unit is drawn",
   CHECK(*std::min_element(drawn.begin(), drawn.end()) > 60);
   CHECK(*std::max_element(drawn.begin(), drawn.end()) < 145);
 }
+
+}  // namespace causalctl::causal

@@ -5,8 +5,8 @@
 
 #include "controller/causal/analysis/bearing.h"
 
-using namespace causalctl;
-using namespace causalctl::causal;
+namespace causalctl::causal {
+
 using report::CurvePoint;
 using report::Finding;
 using report::Help;
@@ -231,3 +231,5 @@ TEST_CASE("what counting a point takes of the CPU time bounds what is stated", "
   CHECK(bearing.bound(0.5) == Approx(0.05));
   CHECK(has(bearing.failed, Reason::Kind::counting_slows));
 }
+
+}  // namespace causalctl::causal

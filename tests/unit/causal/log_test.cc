@@ -15,11 +15,11 @@
 #include "tests/support/folder.h"
 #include "tests/unit/causal/synthetic.h"
 
-using namespace causalctl;
-using namespace causalctl::causal;
+namespace causalctl::causal {
+
 using Catch::Contains;
-using test::content;
-using test::Folder;
+using causalctl::test::content;
+using causalctl::test::Folder;
 
 namespace {
 
@@ -398,3 +398,5 @@ TEST_CASE("a full disk is told once and leaves whole lines", "[causal]") {
   CHECK(read.runs[0].ended);
   CHECK(read.runs[0].experiments.empty());
 }
+
+}  // namespace causalctl::causal

@@ -7,8 +7,7 @@
 #include "controller/causal/analysis/estimate.h"
 #include "tests/unit/causal/synthetic.h"
 
-using namespace causalctl;
-using namespace causalctl::causal;
+namespace causalctl::causal {
 
 namespace {
 
@@ -67,3 +66,5 @@ TEST_CASE("what a profile does not know is refused, with what it knows", "[causa
   REQUIRE(says(refusal("work", "warm.c:3", 0.5), "hot.c:1"));
   REQUIRE(says(refusal("work", "hot.c:1", 0.9), "too few experiments with hot.c:1 near 90 %"));
 }
+
+}  // namespace causalctl::causal

@@ -2,8 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace causalctl;
-using namespace causalctl::causal;
+namespace causalctl::causal {
 
 namespace {
 
@@ -75,3 +74,5 @@ TEST_CASE("An experiment of which a tenth was not sampled does not count", "[cau
   CHECK_THAT(too_little_sampled(80 * kMillisecond, 20 * kMillisecond),
              Catch::StartsWith("20 % of the CPU time"));
 }
+
+}  // namespace causalctl::causal

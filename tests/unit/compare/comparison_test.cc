@@ -5,8 +5,8 @@
 
 #include "tests/unit/compare/synthetic.h"
 
-using namespace causalctl;
-using namespace causalctl::compare;
+namespace causalctl::compare {
+
 using causalctl::compare::test::kTime;
 using causalctl::compare::test::simulate;
 using Verdict = report::Gate::Verdict;
@@ -138,3 +138,5 @@ TEST_CASE("many looks: wider intervals that hold at each, and no p-value", "[com
   REQUIRE(once.p_value);
   REQUIRE(always.null->low == once.null->low);
 }
+
+}  // namespace causalctl::compare

@@ -7,9 +7,7 @@
 
 #include "tests/unit/compare/synthetic.h"
 
-using namespace causalctl;
-using namespace causalctl::compare;
-using namespace causalctl::compare::test;
+namespace causalctl::compare::test {
 
 namespace {
 
@@ -91,3 +89,5 @@ TEST_CASE("logarithms become effects, ends changed over", "[compare]") {
   REQUIRE(effect.low == Approx(0.05));
   REQUIRE(effect.high == Approx(0.15));
 }
+
+}  // namespace causalctl::compare::test

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-using namespace causalctl::compare;
+namespace causalctl::compare {
 
 TEST_CASE("exact: every order of few values is counted", "[compare]") {
   // Of the 20 orders of three and three values, one has U = 0 and one U = 9.
@@ -69,3 +69,5 @@ TEST_CASE("when nothing differs, p is at most 5 % in one of twenty cases",
   REQUIRE(rejected < 2000 * 0.065);
   REQUIRE(rejected > 2000 * 0.03);
 }
+
+}  // namespace causalctl::compare

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace causalctl::compare;
+namespace causalctl::compare {
 
 TEST_CASE("a line of the output that matches means ready", "[compare]") {
   const auto find = [](const char* output) { return ReadyPattern("^listening on").find(output); };
@@ -46,3 +46,5 @@ TEST_CASE("a line without end is no danger to the pattern", "[compare]") {
   REQUIRE_FALSE(pattern.find("c\n"));  // only the beginning of such a line counts
   REQUIRE(pattern.find("abc\n"));
 }
+
+}  // namespace causalctl::compare

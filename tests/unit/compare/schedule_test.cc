@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace causalctl::compare;
+namespace causalctl::compare {
 
 namespace {
 
@@ -58,3 +58,5 @@ TEST_CASE("whole blocks hold at least the pairs asked for", "[compare]") {
   REQUIRE(blocks_for(2) == 1);
   REQUIRE(blocks_for(21) == 11);
 }
+
+}  // namespace causalctl::compare

@@ -8,9 +8,7 @@
 #include "controller/base/statistics.h"
 #include "tests/unit/compare/synthetic.h"
 
-using namespace causalctl;
-using namespace causalctl::compare;
-using namespace causalctl::compare::test;
+namespace causalctl::compare::test {
 
 namespace {
 
@@ -128,3 +126,5 @@ TEST_CASE("when a comparison has seen enough", "[compare]") {
   REQUIRE_FALSE(certain({0.02, 0.016, 0.024}, 0.005, 0.02));  // at the edge of failing
   REQUIRE(certain({0.03, 0.024, 0.036}, 0.005, 0.02));
 }
+
+}  // namespace causalctl::compare::test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace causalctl::compare;
+namespace causalctl::compare {
 
 TEST_CASE("numbers are found by their whole name", "[compare]") {
   const char* text = "Name:\tx VmRSS: 1\nVmRSSx:\t2 kB\nVmRSS:\t  1234 kB\nnonvoluntary:\t5\n";
@@ -40,3 +40,5 @@ TEST_CASE("a number that another process has now is not counted below zero", "[c
   REQUIRE(used_between(before, after).cpu_ns == 0);
   REQUIRE(used_between(before, after).switches == 0);
 }
+
+}  // namespace causalctl::compare

@@ -3,7 +3,8 @@
 #include "config/load.h"
 #include "controller/base/error.h"
 
-using namespace causalctl;
+namespace causalctl {
+
 using config::parse;
 
 namespace {
@@ -143,3 +144,5 @@ TEST_CASE("csv is a format of ab, and of ab alone", "[config]") {
   c.ab.a.command = c.ab.b.command = {"x"};
   CHECK_NOTHROW(config::check_ab(c));
 }
+
+}  // namespace causalctl

@@ -5,7 +5,8 @@
 #include "config/text.h"
 #include "controller/base/error.h"
 
-using namespace causalctl;
+namespace causalctl {
+
 using config::parse;
 
 namespace {
@@ -313,3 +314,5 @@ TEST_CASE("what no single key shows", "[config]") {
   });
   refused([](config::Config& c) { c.experiment.fixed_speedup_percent = 5; });
 }
+
+}  // namespace causalctl

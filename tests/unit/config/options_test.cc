@@ -12,7 +12,8 @@
 #include "config/load.h"
 #include "controller/base/error.h"
 
-using namespace causalctl;
+namespace causalctl {
+
 using commands::ProfileOptions;
 
 namespace {
@@ -153,3 +154,5 @@ TEST_CASE("the configuration in the log names no secrets", "[config]") {
   CHECK(json["pause"]["cost"] == "auto");
   CHECK(json["experiment"]["duration"] == "500ms");
 }
+
+}  // namespace causalctl

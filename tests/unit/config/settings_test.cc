@@ -10,7 +10,8 @@
 
 #include "tests/unit/config/docs_path.h"
 
-using namespace causalctl;
+namespace causalctl {
+
 using config::Setting;
 
 namespace {
@@ -122,3 +123,5 @@ TEST_CASE("the keys of settings are different", "[config]") {
     CHECK(keys.insert(setting.key).second);
   }
 }
+
+}  // namespace causalctl

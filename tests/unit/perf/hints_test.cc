@@ -5,8 +5,8 @@
 
 #include "controller/perf/attrs.h"
 
-using namespace causalctl;
-using namespace causalctl::perf;
+namespace causalctl::perf {
+
 using Catch::Matchers::Contains;
 
 TEST_CASE("A failed perf call is answered with what to do about it", "[perf]") {
@@ -59,3 +59,5 @@ TEST_CASE("All events share clock and identification, so that they may share a r
   REQUIRE(sigtrap_attr(0x1234, 1).remove_on_exec == 1);
   REQUIRE(sampling_attr({.call_chain_depth = 0}).sample_max_stack == 1);
 }
+
+}  // namespace causalctl::perf

@@ -4,8 +4,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-using namespace causalctl;
-using namespace causalctl::perf;
+namespace causalctl::perf {
 
 namespace {
 
@@ -85,3 +84,5 @@ TEST_CASE("Any interleaving of rings and drains gives each event once, in order"
     last = tag_of(event);
   }
 }
+
+}  // namespace causalctl::perf

@@ -3,8 +3,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
-using namespace causalctl;
-using namespace causalctl::perf;
+namespace causalctl::perf {
 
 namespace {
 
@@ -83,3 +82,5 @@ TEST_CASE("A trial of a process that is gone is forgotten", "[perf]") {
   CHECK(trials.take_peers(1).empty());
   CHECK(trials.begin(kProcess, 2));
 }
+
+}  // namespace causalctl::perf

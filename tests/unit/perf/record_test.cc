@@ -5,8 +5,8 @@
 #include "controller/perf/translate.h"
 #include "tests/unit/perf/bytes.h"
 
-using namespace causalctl;
-using namespace causalctl::perf;
+namespace causalctl::perf {
+
 using test::RecordBytes;
 
 namespace {
@@ -249,3 +249,5 @@ TEST_CASE("Random bytes never do harm", "[perf]") {
     }
   }
 }
+
+}  // namespace causalctl::perf

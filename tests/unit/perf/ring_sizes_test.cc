@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace causalctl::perf;
+namespace causalctl::perf {
 
 TEST_CASE("Rings of all threads fit into what may be locked", "[perf]") {
   const std::size_t lockable = GENERATE(258, 2306, 20'000);  // 1, 9 and 78 MB
@@ -34,3 +34,5 @@ TEST_CASE("Samples in a small ring have less stack", "[perf]") {
     if (bytes >= 16 * 1024) CHECK(8 * (most + kSampleOtherBytes) <= bytes);
   }
 }
+
+}  // namespace causalctl::perf

@@ -8,8 +8,8 @@
 
 #include "tests/unit/perf/bytes.h"
 
-using namespace causalctl;
-using namespace causalctl::perf;
+namespace causalctl::perf {
+
 using test::RecordBytes;
 
 namespace {
@@ -105,3 +105,5 @@ TEST_CASE("No ring, no records", "[perf]") {
   Ring none;
   REQUIRE(none.consume([](auto) { FAIL("must not be used"); }));
 }
+
+}  // namespace causalctl::perf

@@ -2,8 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace causalctl;
-using namespace causalctl::perf;
+namespace causalctl::perf {
 
 namespace {
 
@@ -84,3 +83,5 @@ TEST_CASE("A stopped event is not believed to count more than its thread has run
   CHECK_FALSE(throttling.take_ran(160 * kMs));  // the record of its arrival on a core was lost
   CHECK(throttling.take_ran(161 * kMs) == kMs);
 }
+
+}  // namespace causalctl::perf

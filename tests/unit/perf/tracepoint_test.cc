@@ -2,8 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace causalctl;
-using namespace causalctl::perf;
+namespace causalctl::perf {
 
 namespace {
 
@@ -65,3 +64,5 @@ TEST_CASE("A wake knows who, whom and from which context", "[perf]") {
     REQUIRE_FALSE(parse_waking(Bytes(raw).first(size), format));
   }
 }
+
+}  // namespace causalctl::perf

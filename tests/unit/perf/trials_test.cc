@@ -8,8 +8,7 @@
 #include "controller/perf/visit_trial.h"
 #include "tests/support/pretend_broken.h"
 
-using namespace causalctl;
-using namespace causalctl::perf;
+namespace causalctl::perf {
 
 namespace {
 
@@ -88,3 +87,5 @@ TEST_CASE("A way of counting must have counted every visit", "[perf]") {
         "opened, but " + std::to_string(counted) + " of 150 hits only were counted");
   CHECK(some.cost_ns == 0);
 }
+
+}  // namespace causalctl::perf

@@ -2,7 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace causalctl::progress;
+namespace causalctl::progress {
+
 using causalctl::Address;
 
 namespace {
@@ -57,3 +58,5 @@ TEST_CASE("a jump back to code that is also entered elsewhere closes no loop", "
             .empty());
   CHECK(loops_of({}).empty());
 }
+
+}  // namespace causalctl::progress

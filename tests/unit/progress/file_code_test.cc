@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-using namespace causalctl;
-using namespace causalctl::progress;
+namespace causalctl::progress {
 
 namespace {
 
@@ -66,3 +65,5 @@ TEST_CASE("Code that no file has differs", "[progress]") {
   CHECK(differs_from_file(getpid(), address) == address);
   munmap(page, 4096);
 }
+
+}  // namespace causalctl::progress

@@ -2,7 +2,8 @@
 
 #include "controller/progress/naming.h"
 
-using namespace causalctl::progress;
+namespace causalctl::progress {
+
 using Names = std::vector<std::string>;
 
 TEST_CASE("the clause of nearest names", "[progress]") {
@@ -40,3 +41,5 @@ TEST_CASE("names are quoted as a shell needs it", "[progress]") {
   CHECK(in_shell_quotes("it's") == "'it'\\''s'");
   CHECK(in_shell_quotes("") == "''");
 }
+
+}  // namespace causalctl::progress

@@ -10,7 +10,7 @@
 #include "unwind/demangle.h"
 #include "unwind/function_name.h"
 
-using namespace causalctl;
+namespace causalctl {
 
 namespace {
 
@@ -103,3 +103,5 @@ TEST_CASE("printed names are read as the same function everywhere", "[progress]"
     }
   }
 }
+
+}  // namespace causalctl

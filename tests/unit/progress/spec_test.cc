@@ -4,8 +4,7 @@
 #include "controller/base/error.h"
 #include "controller/progress/progress.h"
 
-using namespace causalctl;
-using namespace causalctl::progress;
+namespace causalctl::progress {
 
 namespace {
 
@@ -137,3 +136,5 @@ TEST_CASE("what is no SPEC is refused, and all forms are listed", "[progress]") 
     }
   }
 }
+
+}  // namespace causalctl::progress

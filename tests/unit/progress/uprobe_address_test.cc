@@ -5,8 +5,7 @@
 
 #include "controller/perf/visit_trial.h"
 
-using namespace causalctl;
-using namespace causalctl::progress;
+namespace causalctl::progress {
 
 namespace {
 
@@ -91,3 +90,5 @@ TEST_CASE("What the kernel emulates at a uprobe is known by the bytes") {
   CHECK_FALSE(is_emulated(instruction({0x48, 0x89, 0xe5})));        // mov rbp, rsp
   CHECK_FALSE(is_emulated({}));
 }
+
+}  // namespace causalctl::progress

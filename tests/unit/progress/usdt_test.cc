@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-using namespace causalctl::progress;
+namespace causalctl::progress {
 
 namespace {
 
@@ -104,3 +104,5 @@ TEST_CASE("truncated and mutated USDT notes are read within their bounds", "[pro
     }
   }
 }
+
+}  // namespace causalctl::progress

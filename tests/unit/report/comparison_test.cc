@@ -3,8 +3,7 @@
 
 #include "controller/report/compare/model.h"
 
-using namespace causalctl;
-using namespace causalctl::report;
+namespace causalctl::report {
 
 namespace {
 
@@ -142,3 +141,5 @@ TEST_CASE("csv has a row per run, and quotes what needs it", "[report]") {
         "phase,block,side,start_s,\"throughput:a,\"\"b\"\"\",memory:memory\n"
         "pairs,3,b,2.000000,0.01,\n");
 }
+
+}  // namespace causalctl::report

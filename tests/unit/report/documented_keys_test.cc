@@ -12,14 +12,13 @@
 #include "controller/causal/record/experiment.h"
 #include "tests/unit/report/golden_path.h"
 
-using namespace causalctl;
-using namespace causalctl::causal;
+namespace causalctl::causal {
 
 namespace {
 
 using Keys = std::set<std::string>;
 
-std::string content(const std::string& path) {
+std::string golden_text(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(std::string(GOLDEN_FOLDER) + "/" + path).rdbuf();
   REQUIRE_FALSE(text.str().empty());
@@ -87,14 +86,14 @@ TEST_CASE("docs/log-format.md names each recorded field", "[report][log]") {
   add_keys(UnitSamples::fields(), keys);
   add_keys(causal::Pacing::fields(), keys);
   CHECK(keys.size() > 90);
-  CHECK(missing(keys, content("../../docs/log-format.md")) == Keys{});
+  CHECK(missing(keys, golden_text("../../docs/log-format.md")) == Keys{});
 }
 
 TEST_CASE("docs/report-format.md names each key of the JSON report", "[report]") {
   Keys keys;
-  add_keys_of_report(nlohmann::json::parse(content("report.json")), keys);
+  add_keys_of_report(nlohmann::json::parse(golden_text("report.json")), keys);
   CHECK(keys.size() > 70);
-  CHECK(missing(keys, content("../../docs/report-format.md")) == Keys{});
+  CHECK(missing(keys, golden_text("../../docs/report-format.md")) == Keys{});
 }
 
 TEST_CASE("docs/callpath-format.md names each field of the log", "[report][callpath][log]") {
@@ -110,27 +109,29 @@ TEST_CASE("docs/callpath-format.md names each field of the log", "[report][callp
   for (const std::string_view name : names_of(causalctl::callpath::Metric{})) keys.emplace(name);
   CHECK(keys.size() > 50);
   // What the experiment log has, too, is described there.
-  CHECK(missing(keys, content("../../docs/callpath-format.md") +
-                          content("../../docs/log-format.md")) == Keys{});
+  CHECK(missing(keys, golden_text("../../docs/callpath-format.md") +
+                          golden_text("../../docs/log-format.md")) == Keys{});
 }
 
 TEST_CASE("docs/callpath-format.md names each key of the JSON report", "[report][callpath]") {
   Keys keys;
-  add_keys_of_report(nlohmann::json::parse(content("callpath/report.json")), keys);
+  add_keys_of_report(nlohmann::json::parse(golden_text("callpath/report.json")), keys);
   CHECK(keys.size() > 35);
-  CHECK(missing(keys, content("../../docs/callpath-format.md")) == Keys{});
+  CHECK(missing(keys, golden_text("../../docs/callpath-format.md")) == Keys{});
 }
 
 TEST_CASE("docs/callpath-format.md names each key of the JSON of changes", "[report][callpath]") {
   Keys keys;
-  add_keys_of_report(nlohmann::json::parse(content("callpath/difference.json")), keys);
+  add_keys_of_report(nlohmann::json::parse(golden_text("callpath/difference.json")), keys);
   CHECK(keys.size() > 40);
-  CHECK(missing(keys, content("../../docs/callpath-format.md")) == Keys{});
+  CHECK(missing(keys, golden_text("../../docs/callpath-format.md")) == Keys{});
 }
 
 TEST_CASE("docs/callpath-format.md names each key of the JSON of gains", "[report][callpath]") {
   Keys keys;
-  add_keys_of_report(nlohmann::json::parse(content("callpath/gains.json")), keys);
+  add_keys_of_report(nlohmann::json::parse(golden_text("callpath/gains.json")), keys);
   CHECK(keys.size() > 20);
-  CHECK(missing(keys, content("../../docs/callpath-format.md")) == Keys{});
+  CHECK(missing(keys, golden_text("../../docs/callpath-format.md")) == Keys{});
 }
+
+}  // namespace causalctl::causal

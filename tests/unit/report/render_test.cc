@@ -8,8 +8,8 @@
 #include "controller/report/text.h"
 #include "tests/support/golden.h"
 
-using namespace causalctl;
-using namespace causalctl::report;
+namespace causalctl::report {
+
 using test::check_golden;
 
 namespace {
@@ -257,3 +257,5 @@ TEST_CASE("JSON report", "[report]") {
   CHECK(json["finding"]["reasons"][0]["reason"] == "self-check");
   CHECK(empty["target"]["digest"] == "unknown");
 }
+
+}  // namespace causalctl::report

@@ -4,7 +4,7 @@
 
 #include "controller/base/printable.h"
 
-using namespace causalctl::report;
+namespace causalctl::report {
 
 TEST_CASE("names cannot command the terminal", "[report]") {
   CHECK(printable("plain é … 漢") == "plain é … 漢");
@@ -56,3 +56,5 @@ TEST_CASE("thousands", "[report]") {
   CHECK(grouped(1000) == "1,000");
   CHECK(grouped(1034221) == "1,034,221");
 }
+
+}  // namespace causalctl::report

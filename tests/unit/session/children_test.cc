@@ -41,7 +41,7 @@ TEST_CASE("a forked child runs the same program", "[session]") {
   CHECK(Children(getpid()).seen().alive.empty());
   const pid_t child = fork();
   if (child == 0) {
-    while (true) pause();
+    while (true) ::pause();
   }
   const std::vector<Child> seen = Children(getpid()).seen().alive;
   REQUIRE(seen.size() == 1);

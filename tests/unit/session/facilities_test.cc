@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace causalctl;
+namespace causalctl {
 
 TEST_CASE("tries are told and recorded", "[session]") {
   const std::vector<Trial> trials = {
@@ -19,3 +19,5 @@ TEST_CASE("tries are told and recorded", "[session]") {
                                                              {"wake-up", "never-fired"},
                                                              {"bpf", "refused"}});
 }
+
+}  // namespace causalctl

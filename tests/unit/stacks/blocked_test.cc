@@ -11,7 +11,7 @@
 #include "controller/stacks/walk.h"
 #include "unwind/blocked_stack.h"
 
-using namespace causalctl;
+namespace causalctl {
 
 TEST_CASE("where a blocked thread stands", "[stacks]") {
   const auto futex =
@@ -125,3 +125,5 @@ TEST_CASE("running threads are shown first", "[stacks]") {
   CHECK(stacks::state_of('Z') == State::ended);
   CHECK(stacks::state_of('?') == State::unknown);
 }
+
+}  // namespace causalctl

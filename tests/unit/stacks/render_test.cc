@@ -9,8 +9,7 @@
 #include "controller/report/stacks/model.h"
 #include "tests/unit/report/golden_path.h"
 
-using namespace causalctl;
-using namespace causalctl::report::stacks;
+namespace causalctl::report::stacks {
 
 namespace {
 
@@ -151,3 +150,5 @@ TEST_CASE("docs/stacks.md names each key of the JSON output", "[stacks]") {
     CHECK(contains(page.str(), "`" + key + "`"));
   }
 }
+
+}  // namespace causalctl::report::stacks

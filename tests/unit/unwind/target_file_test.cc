@@ -13,17 +13,18 @@
 namespace causalctl::unwind {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kCodePage = 4096;
 
-struct Code {  // a file, mapped in this process
-  explicit Code(std::size_t pages) : file(std::tmpfile(), std::fclose), text(pages * kPage, 'x') {
+struct MappedCode {  // a file, mapped in this process
+  explicit MappedCode(std::size_t pages)
+      : file(std::tmpfile(), std::fclose), text(pages * kCodePage, 'x') {
     REQUIRE(::pwrite(fd(), text.data(), text.size(), 0) == std::ssize(text));
     memory = static_cast<char*>(
         ::mmap(nullptr, text.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE, fd(), 0));
     line.start = reinterpret_cast<std::uintptr_t>(memory);  // NOLINT(*-reinterpret-cast)
     line.end = line.start + text.size();
   }
-  ~Code() { ::munmap(memory, text.size()); }
+  ~MappedCode() { ::munmap(memory, text.size()); }
   int fd() const { return ::fileno(file.get()); }
   bool same() const { return same_code(fd(), ::getpid(), {line}); }
 
@@ -36,18 +37,18 @@ struct Code {  // a file, mapped in this process
 }  // namespace
 
 TEST_CASE("code of the same layout that differs in a byte is another file's", "[unwind]") {
-  Code code(5);
+  MappedCode code(5);
   CHECK(code.same());
-  code.memory[3 * kPage + 100] = '\xcc';  // a breakpoint
+  code.memory[3 * kCodePage + 100] = '\xcc';  // a breakpoint
   CHECK(code.same());
-  code.memory[3 * kPage + 101] = 'y';
+  code.memory[3 * kCodePage + 101] = 'y';
   CHECK_FALSE(code.same());
 }
 
 TEST_CASE("of long code some pages are compared", "[unwind]") {
-  Code code(3000);
+  MappedCode code(3000);
   CHECK(code.same());
-  for (std::size_t page = 1000; page < 1010; ++page) code.memory[page * kPage] = 'y';
+  for (std::size_t page = 1000; page < 1010; ++page) code.memory[page * kCodePage] = 'y';
   CHECK_FALSE(code.same());
 }
 
