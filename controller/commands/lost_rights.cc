@@ -30,7 +30,7 @@ std::string path_of_program(const config::Target& target) {
                                                            : "";
   while (!paths.empty()) {
     const auto end = std::min(paths.find(':'), paths.size());
-    const std::string path = std::string(paths.substr(0, end)) + "/" + name;
+    std::string path = std::string(paths.substr(0, end)) + "/" + name;
     if (::access(path.c_str(), X_OK) == 0) return path;
     paths.remove_prefix(std::min(end + 1, paths.size()));
   }

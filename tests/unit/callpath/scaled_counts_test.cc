@@ -35,7 +35,7 @@ Count count_of(std::span<const Recording> runs) {
 }
 
 std::uint64_t own_count(const report::callpath::Profile& profile, const std::string& column,
-                     const std::string& function) {
+                        const std::string& function) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < profile.columns.size(); ++i) {
     if (profile.columns[i].name != column) continue;

@@ -118,7 +118,8 @@ TEST_CASE("what tells runs apart names their groups", "[causal][groups]") {
   CHECK(names_of_groups(group_runs({runs[0], runs[4]})) ==
         Names{"server, scope MAIN", "server, scope MAIN libc*"});
   const auto builds = group_runs({runs[0], runs[2]});
-  CHECK(names_of_groups(builds) == Names{"server, build 0123456789ab", "server, build ffffffffffff"});
+  CHECK(names_of_groups(builds) ==
+        Names{"server, build 0123456789ab", "server, build ffffffffffff"});
   CHECK(mentions(texts_of(remarks_on(builds)), "causalctl ab compares builds"));
   CHECK_THAT(list_of(builds), Contains("\n  2  server, build ffffffffffff: 1 run (u)"));
   CHECK(group_runs(runs).size() == runs.size());
