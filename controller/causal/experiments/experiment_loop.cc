@@ -10,22 +10,20 @@
 #include "controller/causal/analysis/bearing.h"
 #include "controller/causal/analysis/outlook.h"
 #include "controller/causal/analysis/until_certain.h"
-#include "controller/causal/engine/intrusion.h"
 #include "controller/causal/engine/sampling_limit.h"
 #include "controller/causal/experiments/budget.h"
-#include "controller/causal/experiments/count_choice.h"
 #include "controller/causal/experiments/death.h"
 #include "controller/causal/experiments/early_findings.h"
 #include "controller/causal/experiments/experiment_run.h"
 #include "controller/causal/experiments/line_check.h"
 #include "controller/causal/experiments/set_up.h"
+#include "controller/causal/experiments/watching.h"
 #include "controller/session/write_or_end.h"
 
 namespace causalctl::causal {
 namespace {
 
 constexpr Nanoseconds kSurvey = kSecond;
-constexpr Nanoseconds kCountingChoice = 700 * kMillisecond;
 constexpr Nanoseconds kFixedUnitPatience = 10 * kSecond;
 constexpr Nanoseconds kLongestExperiment = 30 * kSecond;
 constexpr double kCallersMayDiffer = 0.01;  // share of samples up to which frame pointers will do
@@ -66,7 +64,8 @@ class ExperimentLoop {
         engine_(parts, options_of(settings)),
         limit_(parts.session, run.warnings),
         early_(parts_, engine_, settings.scope, EarlyFindings::Visits::throughout),
-        lines_(parts.attribution, settings.scope, run.warnings) {}
+        lines_(parts.attribution, settings.scope, run.warnings),
+        watching_(parts_, engine_, run) {}
 
   void run();
 
@@ -87,10 +86,6 @@ class ExperimentLoop {
   void note_mean_period();
   void count_baseline(const Experiment& done, const std::vector<std::uint64_t>& counts);
   std::vector<UnitSamples> samples() const;
-  void choose_counting();
-  void warn_of_intrusion();
-  WatchingCost watching_cost() const;
-  void keep_watching_cheap();
   void finish();
   void show(const char* phase, const Experiment* now = nullptr);
   void show_time();
@@ -105,6 +100,7 @@ class ExperimentLoop {
   SamplingLimit limit_;
   EarlyFindings early_;
   LineCheck lines_;
+  Watching watching_;
   Nanoseconds start_ns_ = 0;
   Nanoseconds cpu_start_ns_ = 0;
   // The target's CPU time, by its samples, at the end of the set-up.
@@ -116,11 +112,6 @@ class ExperimentLoop {
   bool stacks_decided_ = false;
   InterimAnalyses analyses_;
   bool outlook_told_ = false;
-  // When points were last counted in another way than before: the target's CPU time, and the visits
-  // by tag.
-  Nanoseconds cpu_counted_ns_ = 0;
-  std::vector<std::uint64_t> visits_counted_;
-  KeptBreakpoints kept_;
   Status status_;
   std::vector<std::uint64_t> baseline_counts_;  // samples in baselines, by unit
 };
@@ -295,79 +286,6 @@ std::vector<UnitSamples> ExperimentLoop::samples() const {
   return all;
 }
 
-// Called after the survey, and before anything else is measured.
-void ExperimentLoop::choose_counting() {
-  visits_counted_.resize(parts_.counters.points().size());
-  const auto breakpoints = parts_.armory.breakpoints.size();
-  const std::function<bool()> over = [this] { return tick(); };
-  kept_ = causal::choose_counting({engine_, parts_, over}, kCountingChoice, run_);
-  if (parts_.armory.breakpoints.size() == breakpoints) return;
-  cpu_counted_ns_ = engine_.cpu_time_ns();
-  for (std::uint32_t tag = 0; tag < visits_counted_.size(); ++tag) {
-    visits_counted_[tag] = parts_.counters.total_visits(tag);
-  }
-}
-
-// Warns right after the survey, so that the user need not wait for a profile of a slowed program.
-void ExperimentLoop::warn_of_intrusion() {
-  Intrusion intrusion;
-  intrusion.spinning_share = engine_.check_for_spinning();
-  for (std::uint32_t tag = 0; tag < parts_.counters.points().size(); ++tag) {
-    // Of the others it is known what they cost.
-    if (has_breakpoints(parts_.armory, tag) && !kept_.contains(tag)) {
-      intrusion.samples_near_breakpoint += engine_.samples_near_breakpoint(tag);
-    }
-    const Nanoseconds cost_ns = parts_.armory.visit_cost_ns(tag);
-    const Nanoseconds taken_ns =
-        static_cast<Nanoseconds>(parts_.counters.total_visits(tag)) * cost_ns;
-    if (taken_ns <= static_cast<Nanoseconds>(intrusion.visits) * intrusion.visit_cost_ns) continue;
-    intrusion.visits = parts_.counters.total_visits(tag);
-    intrusion.point = parts_.counters.points()[tag].name;
-    intrusion.visit_cost_ns = cost_ns;
-    const bool known = tag < run_.counting.size();
-    intrusion.uprobe_instead = known && run_.counting[tag].way == progress::CountedBy::breakpoint &&
-                               run_.counting[tag].can_be_uprobe;
-  }
-  intrusion.target_cpu_ns = engine_.cpu_time_ns();
-  intrusion.samples = parts_.attribution.total();
-  for (std::string& warning : warnings_of(intrusion)) {
-    log::note("warning: {}", warning);
-    run_.warnings.push_back(std::move(warning));
-  }
-}
-
-WatchingCost ExperimentLoop::watching_cost() const {
-  WatchingCost cost;
-  cost.sampling = run_.overhead.slowdown;
-  cost.sampling_low = run_.overhead.slowdown_low.value_or(0);
-  const Nanoseconds cpu_ns = engine_.cpu_time_ns() - cpu_counted_ns_;
-  if (cpu_ns <= 0) return cost;
-  for (std::uint32_t tag = 0; tag < visits_counted_.size(); ++tag) {
-    const std::uint64_t visits = parts_.counters.total_visits(tag) - visits_counted_[tag];
-    const double by_visits = static_cast<double>(visits) *
-                             static_cast<double>(parts_.armory.visit_cost_ns(tag)) /
-                             static_cast<double>(cpu_ns);
-    const auto kept = kept_.find(tag);
-    cost.counting += std::max(by_visits, kept == kept_.end() ? 0 : lost_by(kept->second));
-  }
-  return cost;
-}
-
-// Called when more is known of what watching costs, and nothing has been paused yet. Ends a run
-// that costs more than it may; otherwise, tells a loss when all of it is known.
-void ExperimentLoop::keep_watching_cheap() {
-  if (run_.reason != EndReason::none) return;
-  const WatchingCost cost = watching_cost();
-  const auto most = settings_.budget.max_slowdown_percent;
-  if (most && 100 * cost.low() > *most) {
-    run_.reason = EndReason::budget;
-    run_.warnings.push_back(over_budget(cost, *most));
-  } else if (cost.sampling && cost.low() >= kSlows) {
-    run_.warnings.push_back(told_loss(cost));
-    log::note("warning: {}", run_.warnings.back());
-  }
-}
-
 void ExperimentLoop::finish() {
   if (run_.reason == EndReason::target_exited && !engine_.executed_other_program()) {
     run_.death = death_of(parts_, engine_);
@@ -402,12 +320,11 @@ void ExperimentLoop::run() {
   parts_.attribution.read_mappings();
   if (hooks_.followed) hooks_.followed();
   survey();
-  choose_counting();
-  warn_of_intrusion();
-  keep_watching_cheap();
+  watching_.begin([this] { return tick(); });
+  watching_.keep_cheap(settings_.budget.max_slowdown_percent);
   show("calibration");
   set_up(settings_, parts_, engine_, beginning, log_, run_, limit_, [this] { return tick(); });
-  keep_watching_cheap();
+  watching_.keep_cheap(settings_.budget.max_slowdown_percent);
   cpu_set_up_ns_ = engine_.cpu_time_ns();
   samples_set_up_ = parts_.attribution.total();
 
