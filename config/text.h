@@ -26,5 +26,7 @@ Nanoseconds parse_duration(std::string_view text, std::string_view what);  // 25
 LatencyPoint parse_latency(std::string_view text, std::string_view what);  // NAME=BEGIN,END
 // Splits the text into words as a shell would, with quotes and $VARIABLES, but runs no commands.
 std::vector<std::string> split_words(const std::string& text, std::string_view option);
+// Returns the words as a shell reads them, quoted where they must be.
+std::string joined_words(const std::vector<std::string>& words);
 
 }  // namespace causalctl::config

@@ -266,6 +266,14 @@ struct Variables : Kind {
     if (!node.is_table()) return faults.must_be(node, "a table of strings");
     for (const auto& [key, value] : *node.as_table()) {
       if (!value.is_string()) faults.must_be(value, "a string");
+      if (value.value_or<std::string_view>("").find('\0') != std::string_view::npos) {
+        faults.add(value, "must not hold a NUL");
+      }
+      if (key.str().empty() || key.str().find('=') != std::string_view::npos) {
+        faults.add(value, fmt::format("the name of a variable has no '=' and is not empty, unlike "
+                                      "\"{}\"",
+                                      printable(key.str())));
+      }
       into[std::string(key.str())] = value.value_or<std::string>("");
     }
   }

@@ -121,6 +121,9 @@ std::string read_input(const std::string& path, std::uint64_t most, const std::s
   std::vector<char> buffer(1 << 16);
   while (true) {
     const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
+    if (count == 0 && pipe && text.empty()) {
+      throw Error(fmt::format("{} is a pipe to which nobody writes", path), hint);
+    }
     if (count == 0) return text;
     if (count < 0 && errno != EINTR) {
       throw Error::from_errno(fmt::format("read({})", path), errno, hint);

@@ -42,7 +42,7 @@ std::string label(const config::AbSide& side) {
   std::string text;
   // Values are left out: reports are passed around, and values may be passwords.
   for (const auto& [name, value] : side.environment) text += name + "=… ";
-  return text + fmt::format("{}", fmt::join(side.command, " "));
+  return text + config::joined_words(side.command);
 }
 
 // Returns how long a program takes that does nothing, started as the sides are, or nullopt if there

@@ -110,6 +110,7 @@ TEST_CASE("what the user names may be a pipe", "[regular_file]") {
   const Kinds folder;
   CHECK(read_input(folder.file("regular"), 4, "") == "text");
   CHECK(read_input(folder.file("empty"), 4, "").empty());
+  CHECK_THROWS_WITH(read_input(folder.file("fifo"), 4, ""), Contains("to which nobody writes"));
   CHECK_THROWS_WITH(read_input(folder.file("regular"), 3, ""), Contains("too large"));
   CHECK_THROWS_WITH(read_input("/dev/zero", 9, ""), Contains("/dev/zero is a device"));
   CHECK_THROWS_WITH(read_input(folder.file("folder"), 9, ""), Contains("is a directory"));

@@ -23,6 +23,12 @@ std::string faults_of(std::string_view text) {
 
 }  // namespace
 
+TEST_CASE("words are joined as a shell splits them", "[config]") {
+  const std::vector<std::string> words = {"sh", "-c", "echo \"a  b\" it's $HOME", "", "/x.so=1"};
+  CHECK(config::joined_words(words) == R"(sh -c 'echo "a  b" it'\''s $HOME' '' /x.so=1)");
+  CHECK(config::split_words(config::joined_words(words), "--a") == words);
+}
+
 TEST_CASE("every key is read", "[config]") {
   const config::Config c = parse(R"(
 [target]
@@ -150,6 +156,9 @@ TEST_CASE("single faults", "[config]") {
       {"[target]\ncommand = [\"a\", 1]", "2:17: must be a string, not integer"},
       {"[target]\nmatch = \"a\\u0000b\"", "NUL"},
       {"[target]\nenv = { A = 1 }", "must be a string"},
+      {"[target]\nenv = { \"A=B\" = \"c\" }", "has no '=' and is not empty, unlike \"A=B\""},
+      {"[target]\nenv = { \"\" = \"c\" }", "has no '=' and is not empty, unlike \"\""},
+      {"[target]\nenv = { A = \"c\\u0000\" }", "must not hold a NUL"},
       {"[progress]\nlatency = [1]", "must be tables"},
       {"[[progress.latency]]\nname = \"x\"\nbegn = \"a\"", "unknown key \"begn\""},
       {"[[progress.latency]]\nname = \"x\"", "\"end\" is missing"},
