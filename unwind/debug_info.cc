@@ -156,6 +156,11 @@ DebugInfo::Source DebugInfo::call_site(Unit& unit, Dwarf_Die& inlined) {
   return {file_name(file, unit), *line};
 }
 
+std::string DebugInfo::home_of(Unit& unit, Dwarf_Die& function, const std::string& otherwise) {
+  const char* file = die_declared_file(function);
+  return file != nullptr ? file_name(file, unit) : otherwise;
+}
+
 std::string DebugInfo::declaration(Address entry) {
   Unit* unit = unit_at(entry);
   const Function* function = unit != nullptr ? function_at(*unit, entry) : nullptr;
@@ -206,12 +211,13 @@ std::vector<Frame> DebugInfo::frames(Address address) {
       entry = ranges.empty() ? 0 : ranges.front().first;
     }
     frames.push_back({die_function_name(*inlined), source.file, source.line,
-                      entry != 0 ? entry + bias_ : 0, source.column});
+                      entry != 0 ? entry + bias_ : 0, source.column,
+                      home_of(*unit, *inlined, source.file)});
     source = call_site(*unit, *inlined);
   }
   Dwarf_Die die = function->die;
-  frames.push_back(
-      {die_function_name(die), source.file, source.line, function->entry, source.column});
+  frames.push_back({die_function_name(die), source.file, source.line, function->entry,
+                    source.column, home_of(*unit, die, source.file)});
   return frames;
 }
 

@@ -103,6 +103,8 @@ class DebugInfo {
   std::vector<Dwarf_Die> inline_chain(const Function& function, Address address) const;
   Source source_at(Unit& unit, Address address);
   Source call_site(Unit& unit, Dwarf_Die& inlined);
+  // Returns the file that a function is declared in; `otherwise` if the compiler does not say.
+  std::string home_of(Unit& unit, Dwarf_Die& function, const std::string& otherwise);
   const std::string& file_name(const char* text, Unit& unit);
   Address innermost_scope(Unit& unit, Address address, const Source* caller = nullptr);
   bool called_from(Unit& unit, Address address, const std::string& file, int line);

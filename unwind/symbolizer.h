@@ -31,6 +31,9 @@ struct Frame {
   int line = 0;       // 0 if unknown
   Address entry = 0;  // start of the function, or of the inlined range; 0 if unknown
   int column = 0;     // of the innermost frame; 0 if unknown
+  // The file that the function is declared in, which is not that of each of its lines (#include,
+  // #line); empty without debug information.
+  std::string home = {};
 };
 
 struct Module {

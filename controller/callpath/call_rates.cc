@@ -37,16 +37,6 @@ bool has_waits(const Recording& run) {
   });
 }
 
-// The frames down to the call, outermost first, inlined functions included.
-std::vector<std::uint32_t> frames_down_to(NodeId node, const Recording& run, Frames& frames) {
-  std::vector<std::uint32_t> inside_out;
-  for (; node != kRoot; node = run.tree.node(node).parent) {
-    const auto at = frames.of_location(run, run.locations[run.tree.node(node).location], false);
-    inside_out.insert(inside_out.end(), at.rbegin(), at.rend());
-  }
-  return {inside_out.rbegin(), inside_out.rend()};
-}
-
 // What the rate of the watched words, in the moments that count, is multiplied by to get that of
 // all calls at all times. Moments at which the thread waited for a core do not count.
 double scale_of(const WatchedCalls& watched) {
@@ -64,6 +54,15 @@ bool is_out_of_range(const WatchedCalls& watched, double calls) {
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> frames_down_to(NodeId node, const Recording& run, Frames& frames) {
+  std::vector<std::uint32_t> inside_out;
+  for (; node != kRoot; node = run.tree.node(node).parent) {
+    const auto at = frames.of_location(run, run.locations[run.tree.node(node).location], false);
+    inside_out.insert(inside_out.end(), at.rbegin(), at.rend());
+  }
+  return {inside_out.rbegin(), inside_out.rend()};
+}
 
 CallRates call_rates(const Recording& run) {
   CallRates places;

@@ -2,8 +2,10 @@
 // of a recording's AllWatchedCalls. Pure.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
+#include "controller/callpath/expansion.h"
 #include "controller/callpath/recording.h"
 #include "controller/report/callpath/model.h"
 
@@ -14,5 +16,8 @@ struct CallRates : report::callpath::WatchedPlaces {
   std::vector<NodeId> calls;  // of each of `rates`: the path down to the call
 };
 CallRates call_rates(const Recording& run);
+
+// Returns the frames down to a call, outermost first, inlined functions included.
+std::vector<std::uint32_t> frames_down_to(NodeId call, const Recording& run, Frames& frames);
 
 }  // namespace causalctl::callpath

@@ -29,11 +29,14 @@ class UnitsByPlace {
   // Of several with one name, the one whose file or binary is the frame's.
   std::int32_t of_line(const Frame& frame) const {
     return find(fmt::format("{}:{}", unwind::base_name(frame.file), frame.line),
-                [&](const CausalUnit& unit) { return unit.file == frame.file; });
+                [&](const CausalUnit& unit) { return unit.file == frame.file ? 1 : 0; });
   }
   std::int32_t of_function(const Frame& frame) const {
     return find(frame.function, [&](const CausalUnit& unit) {
-      return unit.module.empty() || unit.module == unwind::base_name(frame.module);
+      const bool same_file = !frame.home.empty() && unit.file == frame.home;
+      const bool same_module =
+          unit.module.empty() || unit.module == unwind::base_name(frame.module);
+      return (same_file ? 2 : 0) + (same_module ? 1 : 0);
     });
   }
 
@@ -42,13 +45,15 @@ class UnitsByPlace {
     return unit.is_line ? fmt::format("{}:{}", unwind::base_name(unit.file), unit.line)
                         : unit.function;
   }
-  template <class Fits>
-  std::int32_t find(const std::string& key, const Fits& fits) const {
+  // Returns the first of those that fit best.
+  template <class Fit>
+  std::int32_t find(const std::string& key, const Fit& fit) const {
     const auto [begin, end] = by_key_.equal_range(key);
     if (begin == end) return Charge::kNotInProfile;
-    const auto best =
-        std::find_if(begin, end, [&](const auto& entry) { return fits(units_[entry.second]); });
-    return static_cast<std::int32_t>((best == end ? begin : best)->second);
+    const auto best = std::max_element(begin, end, [&](const auto& a, const auto& b) {
+      return fit(units_[a.second]) < fit(units_[b.second]);
+    });
+    return static_cast<std::int32_t>(best->second);
   }
 
   const std::vector<CausalUnit>& units_;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "controller/base/telling_names.h"
+#include "controller/report/callpath/labels.h"
 #include "unwind/names.h"
 
 namespace causalctl::callpath {
@@ -15,6 +17,31 @@ std::string name_of_unknown(const std::string& path) {
   if (path.empty()) return "[unknown]";
   if (path.front() == '[') return path;
   return fmt::format("[{}]", unwind::base_name(path));
+}
+
+// Returns what the function of a location can be called, shortest first.
+std::vector<std::string> names_at(const Recording& run, LocationId location) {
+  Frame frame;
+  const Location& at = run.locations[location];
+  frame.function = at.frames.back().function;
+  frame.module = run.modules[at.module].path;
+  return report::callpath::names_of_function(frame, at.frames.back().home);
+}
+
+// Returns the shortest name that tells the function from those with which other threads began.
+std::string telling_name_of_start(const Recording& run, LocationId start) {
+  const std::string& function = run.locations[start].frames.back().function;
+  std::set<std::vector<std::string>> namesakes;
+  for (const Group& group : run.groups) {
+    if (!group.start) continue;
+    const std::vector<SourceFrame>& frames = run.locations[*group.start].frames;
+    if (frames.empty() || frames.back().function != function) continue;
+    namesakes.insert(names_at(run, *group.start));
+  }
+  if (namesakes.size() < 2) return function;
+  TellingNames telling;
+  for (const std::vector<std::string>& names : namesakes) telling.add(names);
+  return telling.best_of(names_at(run, start));
 }
 
 }  // namespace
@@ -51,6 +78,7 @@ std::vector<std::uint32_t> Frames::of_location(const Recording& run, const Locat
     const SourceFrame& source = location.frames[i];
     frame.function = source.function.empty() ? unknown : source.function;
     frame.file = source.file;
+    frame.home = source.home;
     frame.line = std::max(source.line, 0);
     frame.inlined = !numbers.empty();
     numbers.push_back(
@@ -149,7 +177,7 @@ std::string name_of_group(const Recording& run, const Group& group) {
   if (!group.start) return group.name;
   const std::vector<SourceFrame>& frames = run.locations[*group.start].frames;
   const bool known = !frames.empty() && !frames.back().function.empty();
-  return known ? frames.back().function : group.name;
+  return known ? telling_name_of_start(run, *group.start) : group.name;
 }
 
 std::set<std::string> groups_of(std::span<const Recording> runs) {

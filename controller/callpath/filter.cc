@@ -10,6 +10,7 @@
 
 #include "controller/base/error.h"
 #include "controller/callpath/profile_tree.h"
+#include "controller/report/callpath/labels.h"
 #include "unwind/function_name.h"
 #include "unwind/nearest_functions.h"
 
@@ -32,6 +33,18 @@ const char* option_of(Filter::Kind kind) {
   return "";
 }
 
+// The same for a name with a file or module, "json.c:parse"; empty if no function has it.
+std::vector<bool> frames_called(const std::string& name, const Profile& profile) {
+  std::vector<bool> called;
+  for (const report::callpath::Frame& frame : profile.frames) {
+    const std::string& home = frame.home.empty() ? frame.file : frame.home;
+    const auto names = report::callpath::names_of_function(frame, home);
+    called.push_back(std::find(names.begin(), names.end(), name) != names.end());
+  }
+  if (std::find(called.begin(), called.end(), true) == called.end()) called.clear();
+  return called;
+}
+
 // Returns for each frame whether its function has this name: of all functions those that fit best.
 std::vector<bool> frames_named(const Filter& filter, const Profile& profile) {
   const unwind::WrittenName written(filter.function);
@@ -45,6 +58,7 @@ std::vector<bool> frames_named(const Filter& filter, const Profile& profile) {
     best = std::min(best, entry->second);
   }
   if (best == unwind::Fit::none) {
+    if (auto named = frames_called(filter.function, profile); !named.empty()) return named;
     unwind::NearestFunctions nearest(filter.function);
     for (const auto& [function, fit] : fits) nearest.consider(function);
     const std::vector<std::string> names = nearest.names(kSuggestions);

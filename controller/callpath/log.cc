@@ -130,12 +130,17 @@ void LogWriter::append_frames(const Recording& recording) {
     const std::size_t first_string = strings_.size();
     std::vector<std::string> strings;
     Json list = Json::array();
+    Json homes = Json::array();
     for (std::size_t i = first; i < last; ++i) {
       Json& row = list.emplace_back(Json::array({fresh[i]}));
-      for (const SourceFrame& frame : recording.locations[fresh[i]].frames) {
+      const std::vector<SourceFrame>& frames = recording.locations[fresh[i]].frames;
+      for (std::size_t at = 0; at < frames.size(); ++at) {
+        const SourceFrame& frame = frames[at];
         row.push_back(number_of(frame.function, strings));
         row.push_back(number_of(frame.file, strings));
         row.push_back(frame.line);
+        if (frame.home == frame.file) continue;
+        homes.push_back({fresh[i], at, number_of(frame.home, strings)});
       }
       has_frames_[fresh[i]] = true;
     }
@@ -147,6 +152,7 @@ void LogWriter::append_frames(const Recording& recording) {
     }
     Json line = line_of_type("frames");
     line["frames"] = std::move(list);
+    line["homes"] = std::move(homes);
     append(line);
   });
 }

@@ -219,6 +219,7 @@ void Reader::take_locations(const Json& line, Recording& run) {
 
 void Reader::take_frames(const Json& line, Recording& run) {
   const std::vector<std::string>& strings = readings_[now_].strings;
+  const bool has_homes = line.contains("homes");
   for (const Json& each : list_of(line, "frames")) {
     if (!each.is_array() || each.size() % 3 != 1) {
       throw BadField{"frames are not a location and three numbers each"};
@@ -230,7 +231,16 @@ void Reader::take_frames(const Json& line, Recording& run) {
       frames.push_back({strings[index(each[i], "string", strings.size())],
                         strings[index(each[i + 1], "string", strings.size())],
                         at<int>(each, i + 2, "line")});
+      if (has_homes) frames.back().home = frames.back().file;
     }
+  }
+  if (!has_homes) return;
+  for (const Json& each : list_of(line, "homes")) {
+    if (!each.is_array() || each.size() != 3) throw BadField{"a home has not three numbers"};
+    std::vector<SourceFrame>& frames =
+        run.locations[index(each[0], "location", run.locations.size())].frames;
+    frames[index(each[1], "frame", frames.size())].home =
+        strings[index(each[2], "string", strings.size())];
   }
 }
 

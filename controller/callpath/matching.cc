@@ -4,7 +4,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
+#include "controller/base/telling_names.h"
 #include "unwind/names.h"
 
 namespace causalctl::callpath {
@@ -19,6 +21,10 @@ class Counterparts {
   void add(const std::string& path) {
     if (path.empty() || path.front() == '[' || !paths_.insert(path).second) return;
     add(std::string(unwind::base_name(path)), path);
+    for (const std::string& ending : path_endings(path)) {
+      const auto [entry, is_new] = by_ending_.emplace(ending, path);
+      if (!is_new) entry->second.clear();  // several have it
+    }
     const std::string_view name = unwind::base_name(path);
     if (without_version(name) != name) add(std::string(without_version(name)) + ".so*", path);
   }
@@ -27,6 +33,7 @@ class Counterparts {
     if (paths_.contains(path)) return path;
     const std::string_view name = unwind::base_name(path);
     if (const std::string* found = find(std::string(name))) return *found;
+    if (const std::string* found = nearest(path)) return *found;
     if (without_version(name) == name) return path;
     const std::string* found = find(std::string(without_version(name)) + ".so*");
     return found != nullptr ? *found : path;
@@ -42,8 +49,19 @@ class Counterparts {
     return found == by_name_.end() || found->second.empty() ? nullptr : &found->second;
   }
 
+  // Returns the one that has the longest end in common, of at least a folder and a name.
+  const std::string* nearest(const std::string& path) const {
+    const std::vector<std::string> endings = path_endings(path);
+    for (std::size_t i = endings.size(); i-- > 1;) {
+      const auto found = by_ending_.find(endings[i]);
+      if (found != by_ending_.end()) return found->second.empty() ? nullptr : &found->second;
+    }
+    return nullptr;
+  }
+
   std::set<std::string> paths_;
-  std::unordered_map<std::string, std::string> by_name_;  // empty: not the only one
+  std::unordered_map<std::string, std::string> by_name_;    // empty: not the only one
+  std::unordered_map<std::string, std::string> by_ending_;  // the same
 };
 
 void drop_deleted(std::vector<Recording>& runs) {
@@ -69,7 +87,10 @@ void match_files(std::vector<Recording>& before, std::vector<Recording>& after) 
     executables.insert(run.executable);
     for (const Module& module : run.modules) modules.add(module.path);
     for (const Location& location : run.locations) {
-      for (const SourceFrame& frame : location.frames) sources.add(frame.file);
+      for (const SourceFrame& frame : location.frames) {
+        sources.add(frame.file);
+        sources.add(frame.home);
+      }
     }
   }
   for (Recording& run : before) {
@@ -78,7 +99,10 @@ void match_files(std::vector<Recording>& before, std::vector<Recording>& after) 
       module.path = is_executable ? *executables.begin() : modules.of(module.path);
     }
     for (Location& location : run.locations) {
-      for (SourceFrame& frame : location.frames) frame.file = sources.of(frame.file);
+      for (SourceFrame& frame : location.frames) {
+        frame.file = sources.of(frame.file);
+        frame.home = sources.of(frame.home);
+      }
     }
   }
 }

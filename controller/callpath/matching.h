@@ -9,8 +9,8 @@ namespace causalctl::callpath {
 
 // In `before`, renames the modules and source files of which `after` has a counterpart with another
 // path: the executables are each other's; otherwise the file's name decides, if only one file has
-// it, and of shared objects the name without its version. Files that were deleted meanwhile get the
-// path that they had.
+// it, or the folders before it, and of shared objects the name without its version. Files that were
+// deleted meanwhile get the path that they had.
 void match_files(std::vector<Recording>& before, std::vector<Recording>& after);
 
 }  // namespace causalctl::callpath

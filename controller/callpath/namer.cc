@@ -16,7 +16,7 @@ namespace {
 std::vector<SourceFrame> source_frames(unwind::Symbolizer& symbolizer, Address address) {
   std::vector<SourceFrame> frames;
   for (const unwind::Frame& frame : symbolizer.frames(address)) {
-    frames.push_back({frame.function, frame.file, frame.line});
+    frames.push_back({frame.function, frame.file, frame.line, frame.home});
   }
   return frames;
 }

@@ -18,6 +18,7 @@
 #include "controller/callpath/profile_tree.h"
 #include "controller/callpath/scaled_counts.h"
 #include "controller/callpath/tail_counts.h"
+#include "controller/report/callpath/labels.h"
 
 namespace causalctl::callpath {
 namespace {
@@ -84,6 +85,21 @@ CallRates rates_of(std::span<const Recording> runs, const ChosenEpochs& epochs) 
   return runs.size() == 1 && epochs.all() ? call_rates(runs.front()) : CallRates();
 }
 
+// Calls the functions on the paths of rates as the rest of the profile does.
+void name_paths_of_rates(const CallRates& rates, const Recording& run, Frames& frames,
+                         Profile& profile) {
+  std::vector<std::vector<std::uint32_t>> paths;
+  for (const NodeId call : rates.calls) paths.push_back(frames_down_to(call, run, frames));
+  const report::callpath::Labels labels = report::callpath::by_function(profile);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    std::vector<std::string>& path = profile.watched.rates[i].path;
+    path.clear();
+    for (const std::uint32_t frame : paths[i]) {
+      path.push_back(labels.all[labels.of_frame[frame]].name);
+    }
+  }
+}
+
 // Adds the trees, and the rates with the nodes of what is called: those at which the bounds of the
 // number of calls stand. A call has several such nodes if it calls several functions, or from
 // several groups of threads.
@@ -129,6 +145,7 @@ void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, cons
   }
   profile.nodes = tree.nodes();
   profile.own = tree.columns();
+  if (!rates.calls.empty()) name_paths_of_rates(rates, runs.front(), frames, profile);
 }
 
 void add_wakers(std::span<const Recording> runs, Profile& profile) {

@@ -35,6 +35,7 @@ struct SourceFrame {
   std::string function;  // demangled; empty if unknown
   std::string file;
   int line = 0;
+  std::string home = {};  // the file that the function is declared in; empty if unknown
 };
 
 struct Location {

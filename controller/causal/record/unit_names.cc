@@ -6,23 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "controller/base/telling_names.h"
+
 namespace causalctl::causal {
 namespace {
-
-// Returns what a path can be called, shortest first: "b.c" and "a/b.c" for "a/b.c".
-std::vector<std::string> suffixes(const std::string& path) {
-  std::vector<std::string> all;
-  for (auto slash = path.rfind('/'); slash != std::string::npos && slash > 0;
-       slash = path.rfind('/', slash - 1)) {
-    all.push_back(path.substr(slash + 1));
-  }
-  if (path.starts_with('/')) all.push_back(path.substr(1));
-  all.push_back(path);
-  const auto last = std::unique(all.begin(), all.end());
-  all.erase(last, all.end());
-  std::erase(all, "");
-  return all;
-}
 
 // Returns the file or binary with which a unit's name is qualified.
 const std::string& place_of(const Unit& unit) {
@@ -53,7 +40,7 @@ class Joining {
   std::map<std::pair<std::size_t, std::string>, Unit> of_runs_;
   std::map<std::string, std::set<std::string>> identities_;  // by name; of units with a place
   std::map<std::string, Known> known_;                       // by identity
-  std::map<std::string, std::size_t> could_be_called_;       // how many units each name fits
+  TellingNames could_be_called_;                             // all that the units can be called
 };
 
 Joining::Joining(const std::vector<Run>& runs) {
@@ -70,7 +57,7 @@ Joining::Joining(const std::vector<Run>& runs) {
     known.names.insert(where.second);
   }
   for (const auto& [identity, known] : known_) {
-    for (const std::string& name : names_of(known.unit)) ++could_be_called_[name];
+    could_be_called_.add(names_of(known.unit));
   }
 }
 
@@ -87,20 +74,14 @@ std::string Joining::identity(std::size_t run, const std::string& name) const {
 }
 
 std::string Joining::name_for(const std::string& identity, const Known& known) const {
-  const auto fits_only_this = [&](const std::string& name) {
-    const auto fits = could_be_called_.find(name);
-    return fits == could_be_called_.end() || fits->second == 1;
-  };
   if (known.names.size() == 1) {
     const std::string& name = *known.names.begin();
     const auto of_name = identities_.find(name);
     const bool shared = of_name != identities_.end() &&
                         (of_name->second.size() > 1 || !of_name->second.contains(identity));
-    if (!shared && fits_only_this(name)) return name;
+    if (!shared && could_be_called_.fits_one(name)) return name;
   }
-  const std::vector<std::string> names = names_of(known.unit);
-  const auto shortest = std::find_if(names.begin(), names.end(), fits_only_this);
-  return shortest == names.end() ? names.back() : *shortest;
+  return could_be_called_.best_of(names_of(known.unit));
 }
 
 void Joining::rename(std::vector<Run>& runs) const {
@@ -129,7 +110,9 @@ std::vector<std::string> names_of(const Unit& unit) {
   if (place.empty()) return {unit.name};
   std::vector<std::string> names;
   if (!unit.is_line) names.push_back(name_in(unit));
-  for (const std::string& suffix : suffixes(place)) names.push_back(suffix + ":" + name_in(unit));
+  for (const std::string& ending : path_endings(place)) {
+    names.push_back(ending + ":" + name_in(unit));
+  }
   return names;
 }
 

@@ -19,11 +19,17 @@ namespace {
 
 using Costs = std::vector<std::uint64_t>;
 
+// A line of a file. A function can have lines of several files (#include, #line).
+using Place = std::pair<std::string_view, int>;
+Place place_of(const Frame& frame, const std::string& home) {
+  return {frame.file.empty() ? home : frame.file, frame.line};
+}
+
 // The costs of a function: its own by line, and by line and function called.
 struct Function {
-  std::map<int, Costs> own;
-  std::map<std::pair<int, std::uint32_t>, Costs> calls;
-  std::map<std::pair<int, std::uint32_t>, std::uint64_t> counts;  // of calls
+  std::map<Place, Costs> own;
+  std::map<std::pair<Place, std::uint32_t>, Costs> calls;
+  std::map<std::pair<Place, std::uint32_t>, std::uint64_t> counts;  // of calls
 };
 
 void add(Costs& sum, const std::vector<std::vector<std::uint64_t>>& values, std::size_t node) {
@@ -39,15 +45,18 @@ std::vector<Function> functions_of(const Profile& profile, const Labels& labels,
   for (std::size_t column = 0; column < profile.columns.size(); ++column) {
     total.push_back(totals(profile, column));
   }
+  const auto place_in_function = [&](std::uint32_t frame) {
+    return place_of(profile.frames[frame], file_of(labels.all[labels.of_frame[frame]], profile));
+  };
   std::vector<Function> functions(labels.all.size());
   for (std::size_t node = 1; node < profile.nodes.size(); ++node) {
     const Node& at = profile.nodes[node];
     const std::uint32_t label = labels.of_frame[at.frame];
-    add(functions[label].own[profile.frames[at.frame].line], profile.own, node);
+    add(functions[label].own[place_in_function(at.frame)], profile.own, node);
     if (at.parent == 0) continue;
     const std::uint32_t caller = profile.nodes[at.parent].frame;
     Function& calling = functions[labels.of_frame[caller]];
-    const std::pair place(profile.frames[caller].line, label);
+    const std::pair place(place_in_function(caller), label);
     add(calling.calls[place], total, node);
     calling.counts[place] += counts[node];
   }
@@ -124,7 +133,9 @@ std::string render_callgrind(const Profile& all) {
   Names files;
   Names names;
   const auto out = std::back_inserter(text);
-  const auto file_of = [](const Frame& frame) { return frame.file.empty() ? "???" : frame.file; };
+  const auto file_text = [&](std::string_view file) {
+    return files.of(file.empty() ? "???" : std::string(file));
+  };
   const auto object_of = [](const Frame& frame) {
     return frame.module.empty() ? "???" : frame.module;
   };
@@ -132,18 +143,26 @@ std::string render_callgrind(const Profile& all) {
   for (std::uint32_t label = 0; label < functions.size(); ++label) {
     if (functions[label].own.empty()) continue;
     const Frame& frame = profile.frames[labels.all[label].frame];
-    fmt::format_to(out, "\nob={}\nfl={}\nfn={}\n", objects.of(object_of(frame)),
-                   files.of(file_of(frame)), names.of(labels.all[label].name));
-    for (const auto& [line, costs] : functions[label].own) {
-      fmt::format_to(out, "{} {}\n", line, fmt::join(costs, " "));
+    std::string_view file = file_of(labels.all[label], profile);
+    fmt::format_to(out, "\nob={}\nfl={}\nfn={}\n", objects.of(object_of(frame)), file_text(file),
+                   names.of(labels.all[label].name));
+    const auto move_to = [&](const Place& place) {
+      if (place.first != std::exchange(file, place.first)) {
+        fmt::format_to(out, "fi={}\n", file_text(file));
+      }
+    };
+    for (const auto& [place, costs] : functions[label].own) {
+      move_to(place);
+      fmt::format_to(out, "{} {}\n", place.second, fmt::join(costs, " "));
     }
-    for (const auto& [place, costs] : functions[label].calls) {
-      const Frame& called = profile.frames[labels.all[place.second].frame];
+    for (const auto& [call, costs] : functions[label].calls) {
+      move_to(call.first);
+      const Labels::Label& called = labels.all[call.second];
       fmt::format_to(out, "cob={}\ncfi={}\ncfn={}\ncalls={} {}\n{} {}\n",
-                     objects.of(object_of(called)), files.of(file_of(called)),
-                     names.of(labels.all[place.second].name),
-                     std::max<std::uint64_t>(1, functions[label].counts.at(place)), called.line,
-                     place.first, fmt::join(costs, " "));
+                     objects.of(object_of(profile.frames[called.frame])),
+                     file_text(file_of(called, profile)), names.of(called.name),
+                     std::max<std::uint64_t>(1, functions[label].counts.at(call)),
+                     profile.frames[called.frame].line, call.first.second, fmt::join(costs, " "));
     }
   }
   return text;

@@ -191,21 +191,7 @@ std::vector<std::uint32_t> ranked_changes(const Family& family) {
   return order;
 }
 
-Labels by_known_line(const Profile& profile) {
-  Profile places;
-  places.frames = profile.frames;
-  for (Frame& frame : places.frames) {
-    if (frame.line == 0) frame.offset = 0;
-  }
-  Labels labels = by_line(places);
-  for (Labels::Label& label : labels.all) {
-    const Frame& frame = places.frames[label.frame];
-    constexpr std::string_view kNoOffset = "+0x0";
-    const std::size_t at = label.name.find(kNoOffset, frame.function.size());
-    if (frame.line == 0 && at == frame.function.size()) label.name.erase(at, kNoOffset.size());
-  }
-  return labels;
-}
+Labels by_known_line(const Profile& profile) { return by_line(profile, false); }
 
 std::size_t fewest_parts(const Sides& sides) {
   const BothValues both = both_of(sides);

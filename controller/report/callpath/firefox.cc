@@ -78,12 +78,13 @@ void add_frames(const Profile& profile, const Labels& functions, Strings& string
       {"isJS", "relevantForJS", "name", "resource", "fileName", "lineNumber", "columnNumber"});
   for (const auto& label : functions.all) {
     const Frame& frame = profile.frames[label.frame];
+    const std::string& file = file_of(label, profile);
     const auto resource = resource_of.find(frame.module);
     add_row(funcs, {{"isJS", false},
                     {"relevantForJS", false},
                     {"name", strings.number_of(label.name)},
                     {"resource", resource == resource_of.end() ? Json(-1) : Json(resource->second)},
-                    {"fileName", frame.file.empty() ? Json() : Json(strings.number_of(frame.file))},
+                    {"fileName", file.empty() ? Json() : Json(strings.number_of(file))},
                     {"lineNumber", nullptr},
                     {"columnNumber", nullptr}});
   }

@@ -135,10 +135,9 @@ Json functions_json(const Profile& profile, const Labels& labels, const LabelTre
   Json list = Json::array();
   for (const std::uint32_t label : order) {
     const Frame& frame = profile.frames[labels.all[label].frame];
-    Json row = {{"name", labels.all[label].name},
-                {"module", frame.module},
-                {"own", at(values.own, label)},
-                {"total", at(values.total, label)}};
+    Json row = {{"name", labels.all[label].name}, {"function", frame.function},
+                {"module", frame.module},         {"file", file_of(labels.all[label], profile)},
+                {"own", at(values.own, label)},   {"total", at(values.total, label)}};
     if (samples) {
       const std::uint64_t all = tree.total[*samples][0];
       row["own_share"] = share_json(values.own[*samples][label], all);

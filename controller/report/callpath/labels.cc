@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
+
+#include "controller/base/telling_names.h"
 
 namespace causalctl::report::callpath {
 namespace {
@@ -15,61 +19,148 @@ namespace {
 template <class Key>
 Labels labelled(const Profile& profile, const Key& key_of) {
   Labels labels;
-  std::map<decltype(key_of(Frame())), std::uint32_t> numbers;
+  std::map<decltype(key_of(0U)), std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < profile.frames.size(); ++i) {
     const auto [entry, is_new] =
-        numbers.emplace(key_of(profile.frames[i]), static_cast<std::uint32_t>(labels.all.size()));
+        numbers.emplace(key_of(i), static_cast<std::uint32_t>(labels.all.size()));
     if (is_new) labels.all.push_back({"", i});
     labels.of_frame.push_back(entry->second);
   }
   return labels;
 }
 
-// Names that several labels have are followed by what `add` returns.
-template <class Add>
-void tell_apart(Labels& labels, const Add& add) {
-  std::map<std::string, int> count;
-  for (const auto& label : labels.all) ++count[label.name];
-  for (auto& label : labels.all) {
-    if (count[label.name] > 1) label.name += fmt::format(" ({})", add(label.frame));
+// Finds functions of one name that are several: those that are declared in different files though
+// they are in one build of a module. What is known of other builds tells nothing, since their
+// sources may have stood elsewhere.
+class Homes {
+ public:
+  explicit Homes(const Profile& profile) : profile_(profile) {
+    std::map<std::tuple<std::string_view, std::string_view, std::uint32_t>, std::string_view> first;
+    for (const Frame& frame : profile.frames) {
+      if (frame.home.empty()) continue;
+      const auto [known, is_new] =
+          first.emplace(std::tuple(frame.function, frame.module, frame.module_number), frame.home);
+      if (!is_new && known->second != frame.home) several_.emplace(frame.function, frame.module);
+    }
   }
+  // Returns what belongs to the identity of the frame's function besides its name and module.
+  std::string_view of(std::uint32_t frame) const {
+    const Frame& at = profile_.frames[frame];
+    return several_.contains({at.function, at.module}) ? at.home : std::string_view();
+  }
+
+ private:
+  const Profile& profile_;
+  std::set<std::pair<std::string_view, std::string_view>> several_;  // functions and modules
+};
+
+// Code without a name is called by the name of its module: "[libz.so]", "libz.so+0x120". Returns
+// where that stands, or npos.
+std::size_t place_of_module(const Frame& frame) {
+  const std::string_view module = base_name(frame.module);
+  const std::string_view name = frame.function;
+  if (module.empty()) return std::string::npos;
+  if (name.size() == module.size() + 2 && name.front() == '[' && name.back() == ']' &&
+      name.substr(1, module.size()) == module) {
+    return 1;
+  }
+  const bool is_place = name.starts_with(module) && name.substr(module.size()).starts_with("+0x");
+  return is_place ? 0 : std::string::npos;
+}
+
+// Names the labels by what `names_of` says that each can be called.
+template <class NamesOf>
+void name_labels(Labels& labels, const NamesOf& names_of) {
+  std::vector<std::vector<std::string>> names;
+  TellingNames telling;
+  for (const Labels::Label& label : labels.all) {
+    names.push_back(names_of(label.frame));
+    auto& each = names.back();
+    each.erase(std::unique(each.begin(), each.end()), each.end());
+    telling.add(each);
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) labels.all[i].name = telling.best_of(names[i]);
+}
+
+// The shortest names of the profile's source files.
+ShortPaths short_files(const Profile& profile) {
+  std::set<std::string> files;
+  for (const Frame& frame : profile.frames) {
+    if (frame.line > 0) files.insert(frame.file);
+  }
+  return ShortPaths(files);
 }
 
 }  // namespace
 
-Labels by_function(const Profile& profile) {
-  const auto module_of = [&](std::uint32_t frame) -> const std::string& {
-    return profile.frames[frame].module;
-  };
-  Labels labels = labelled(profile, [](const Frame& frame) {
-    return std::tuple(frame.function, frame.module, frame.is_group);
-  });
-  for (auto& label : labels.all) {
-    const Frame& frame = profile.frames[label.frame];
-    label.name = frame.is_group ? "threads: " + frame.function : frame.function;
+std::vector<std::string> names_of_function(const Frame& frame, std::string_view home) {
+  const std::string& name = frame.function;
+  if (frame.is_group) return {"threads: " + name};
+  std::vector<std::string> names{name};
+  const std::vector<std::string> modules = path_endings(frame.module);
+  if (const auto at = place_of_module(frame); at != std::string::npos) {
+    for (const std::string& module : modules) {
+      names.push_back(name);
+      names.back().replace(at, modules.front().size(), module);
+    }
+    names.erase(names.begin());
+    return names;
   }
-  tell_apart(labels, [&](std::uint32_t frame) { return base_name(module_of(frame)); });
-  tell_apart(labels, module_of);
+  const std::vector<std::string> files = path_endings(std::string(home));
+  if (!modules.empty()) names.push_back(modules.front() + ":" + name);
+  for (const std::string& file : files) names.push_back(file + ":" + name);
+  for (std::size_t i = 1; i < modules.size(); ++i) names.push_back(modules[i] + ":" + name);
+  if (!modules.empty() && !files.empty()) {
+    names.push_back(fmt::format("{}:{}:{}", modules.front(), files.back(), name));
+    names.push_back(fmt::format("{}:{}:{}", modules.back(), files.back(), name));
+  }
+  return names;
+}
+
+Labels by_function(const Profile& profile) {
+  const Homes homes(profile);
+  Labels labels = labelled(profile, [&](std::uint32_t frame) {
+    const Frame& at = profile.frames[frame];
+    return std::tuple<std::string_view, std::string_view, std::string_view, bool>(
+        at.function, at.module, homes.of(frame), at.is_group);
+  });
+  name_labels(labels, [&](std::uint32_t frame) {
+    return names_of_function(profile.frames[frame], homes.of(frame));
+  });
   return labels;
 }
 
-Labels by_line(const Profile& profile) {
-  Labels labels = labelled(profile, [](const Frame& frame) {
-    return std::tuple(frame.function, frame.module, frame.file, frame.line,
-                      frame.line > 0 ? 0 : frame.offset);
+Labels by_line(const Profile& profile, bool with_offsets) {
+  const Homes homes(profile);
+  const auto offset_of = [&](const Frame& frame) {
+    return with_offsets && frame.line == 0 ? frame.offset : 0;
+  };
+  Labels labels = labelled(profile, [&](std::uint32_t frame) {
+    const Frame& at = profile.frames[frame];
+    return std::tuple<std::string_view, std::string_view, std::string_view, std::string_view, int,
+                      Address>(at.function, at.module, homes.of(frame), at.file, at.line,
+                               offset_of(at));
   });
-  for (auto& label : labels.all) {
-    const Frame& frame = profile.frames[label.frame];
-    if (frame.line > 0) {
-      label.name = fmt::format("{}:{} {}", base_name(frame.file), frame.line, frame.function);
-    } else {
-      label.name =
-          frame.is_group ? frame.function : fmt::format("{}+{:#x}", frame.function, frame.offset);
+  const ShortPaths files = short_files(profile);
+  name_labels(labels, [&](std::uint32_t frame) {
+    const Frame& at = profile.frames[frame];
+    if (at.is_group) return std::vector<std::string>{at.function};
+    std::vector<std::string> names = names_of_function(at, homes.of(frame));
+    for (std::string& name : names) {
+      if (at.line > 0) {
+        name = fmt::format("{}:{} {}", files.of(at.file), at.line, name);
+      } else if (with_offsets) {
+        name += fmt::format("+{:#x}", at.offset);
+      }
     }
-  }
-  tell_apart(labels, [&](std::uint32_t frame) { return profile.frames[frame].file; });
-  tell_apart(labels, [&](std::uint32_t frame) { return profile.frames[frame].module; });
+    return names;
+  });
   return labels;
+}
+
+const std::string& file_of(const Labels::Label& label, const Profile& profile) {
+  const Frame& frame = profile.frames[label.frame];
+  return frame.home.empty() ? frame.file : frame.home;
 }
 
 LabelTree merged(const Profile& profile, const Labels& labels) {

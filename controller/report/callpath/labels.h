@@ -11,6 +11,10 @@
 
 namespace causalctl::report::callpath {
 
+// Returns what the frame's function can be called, shortest first: "parse", "libj.so:parse",
+// "json.c:parse", "src/json.c:parse". `home` is its file, or empty.
+std::vector<std::string> names_of_function(const Frame& frame, std::string_view home);
+
 // Each frame has one label.
 struct Labels {
   struct Label {
@@ -21,11 +25,13 @@ struct Labels {
   std::vector<std::uint32_t> of_frame;
 };
 
-// Functions of one name in several modules get the module's name: "init (libz.so.1)". A
-// group of threads is "threads: NAME".
+// A function is known by its name, its module, and the file that it is declared in, so that two
+// static functions of one name are two. Each is called by the shortest name that tells it from the
+// others: "init", "libz.so.1:init", "s1/u.c:init". A group of threads is "threads: NAME".
 Labels by_function(const Profile& profile);
-// Names are "main.c:12 main", and "[libz.so.1]+0x1234" without line information.
-Labels by_line(const Profile& profile);
+// Names are "main.c:12 main", and "[libz.so.1]+0x1234" without line information, where places are
+// told apart by their offset if `with_offsets`; otherwise all of a function is one, "[libz.so.1]".
+Labels by_line(const Profile& profile, bool with_offsets = true);
 
 // The tree of the profile, in which children with equal labels are one.
 struct LabelTree {
@@ -60,6 +66,10 @@ struct LabelValues {
   std::vector<std::vector<std::uint64_t>> total;
 };
 LabelValues values_of(const LabelTree& tree, const Children& children, const Labels& labels);
+
+// The file that the label's function is declared in, or that of a line of it; empty if neither is
+// known.
+const std::string& file_of(const Labels::Label& label, const Profile& profile);
 
 // The last component of a path.
 inline std::string_view base_name(std::string_view path) {

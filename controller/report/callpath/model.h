@@ -37,6 +37,8 @@ struct Frame {
   bool tail = false;
   bool is_group = false;                    // stands for a group of threads, and has only a name
   std::uint32_t module_number = kNoModule;  // in Profile::modules: builds of a file have one each
+  // The file that the function is declared in; empty if the log does not tell, or nothing is known.
+  std::string home = {};
 };
 
 struct Node {

@@ -188,8 +188,7 @@ void Writer::write_functions() {
     message.add_uint64(function_field::id, i + 1);
     message.add_int64(function_field::name, string(functions_.all[i].name));
     message.add_int64(function_field::system_name, string(functions_.all[i].name));
-    message.add_int64(function_field::filename,
-                      string(profile_.frames[functions_.all[i].frame].file));
+    message.add_int64(function_field::filename, string(file_of(functions_.all[i], profile_)));
   }
 }
 

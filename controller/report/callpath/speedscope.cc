@@ -14,10 +14,10 @@ namespace {
 std::string frames(const Profile& profile, const Labels& labels) {
   std::string text;
   for (const auto& label : labels.all) {
-    const Frame& frame = profile.frames[label.frame];
+    const std::string& file = file_of(label, profile);
     fmt::format_to(std::back_inserter(text), "{}{{\"name\":{}", text.empty() ? "" : ",\n",
                    quoted(label.name));
-    if (!frame.file.empty()) text += ",\"file\":" + quoted(frame.file);
+    if (!file.empty()) text += ",\"file\":" + quoted(file);
     text += '}';
   }
   return text;

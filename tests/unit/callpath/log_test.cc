@@ -27,7 +27,7 @@ std::map<std::string, std::uint64_t> values(const Recording& r) {
         path +=
             fmt::format(" {}+{:x}{}", r.modules.at(l.module).path, l.offset, l.is_call ? "c" : "");
         for (const SourceFrame& f : l.frames)
-          path += " " + f.function + f.file + std::to_string(f.line);
+          path += " " + f.function + f.file + std::to_string(f.line) + f.home;
       }
       all[path] += value;
     }
@@ -49,6 +49,8 @@ std::string written(const Folder& folder, const std::vector<Recording>& states) 
 // The recording as it was when it was half done, and whole.
 std::vector<Recording> growing() {
   Recording whole = small_recording();
+  whole.locations[0].frames[0].home = "/src/main.c";       // its own file
+  whole.locations[2].frames[0].home = "/src/b_inlined.h";  // another one, for a part of its lines
   Recording half = whole;
   half.chains = {10, 1, 0, 1, 0};
   half.locations[2].frames.clear();

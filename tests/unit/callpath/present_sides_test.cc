@@ -1,10 +1,12 @@
 #include "controller/callpath/present_sides.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 
 #include "controller/base/error.h"
 #include "controller/callpath/filter.h"
 #include "controller/callpath/matching.h"
+#include "controller/callpath/present.h"
 #include "controller/report/callpath/difference.h"
 #include "tests/unit/callpath/recordings.h"
 
@@ -50,6 +52,38 @@ TEST_CASE("functions of two builds are matched by name and file", "[callpath][si
   const auto lines = report::callpath::by_known_line(sides.profile);
   CHECK(lines.all.size() == 8);
   for (const auto& label : lines.all) CHECK_THAT(label.name, !Contains("0x"));
+}
+
+TEST_CASE("files of one name are matched by their folders", "[callpath][sides]") {
+  std::vector<Recording> before(1);
+  std::vector<Recording> after(1);
+  const auto fill = [](Recording& r, const std::string& folder) {
+    r.modules = {{"/srv/bin/server", "ab"}};
+    for (const std::string file : {"/s1/u.c", "/s2/u.c", "/t/u.c"}) {
+      add_location(r, 0, 0x10, false, {{"f", folder + file, 1, folder + file}});
+    }
+  };
+  fill(before[0], "/build/v1");
+  fill(after[0], "/home/me");
+  after[0].locations.pop_back();
+  match_files(before, after);
+  CHECK(before[0].locations[0].frames[0].file == "/home/me/s1/u.c");
+  CHECK(before[0].locations[1].frames[0].home == "/home/me/s2/u.c");
+  CHECK(before[0].locations[2].frames[0].file == "/build/v1/t/u.c");  // it has none
+}
+
+TEST_CASE("a name with a file or a module is a name for filters", "[callpath][filter]") {
+  const auto own = [](const std::string& function) {
+    report::callpath::Profile profile = present(std::array{small_recording()});
+    apply({{Filter::Kind::through, function}}, profile);
+    std::uint64_t sum = 0;
+    for (const std::uint64_t value : profile.own[0]) sum += value;
+    return sum;
+  };
+  CHECK(own("a.c:a(int)") == 70'000'000);
+  CHECK(own("src/a.c:a(int)") == 70'000'000);
+  CHECK(own("server:c") == 100'000'000);
+  CHECK_THROWS_AS(own("b.c:a(int)"), UsageError);
 }
 
 TEST_CASE("values stand in the parts of the time, and sum up over runs", "[callpath][sides]") {

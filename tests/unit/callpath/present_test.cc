@@ -1,4 +1,3 @@
-#include "controller/callpath/present.h"
 
 #include <fmt/format.h>
 
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "controller/base/error.h"
+#include "controller/callpath/expansion.h"
 #include "controller/callpath/filter.h"
 #include "tests/unit/callpath/recordings.h"
 
@@ -267,6 +267,17 @@ TEST_CASE("the functions that a rate is of are those that filters keep", "[callp
     apply({filter}, profile);
     CHECK(callees(profile) == kept);
   }
+}
+
+TEST_CASE("threads that began in functions of one name are several groups", "[callpath]") {
+  Recording r = small_recording();
+  r.groups = {{"one"}, {"other"}};
+  r.groups[0].start = add_location(r, 0, 0x3000, true, {{"serve", "/s1/u.c", 3, "/s1/u.c"}});
+  r.groups[1].start = add_location(r, 0, 0x4000, true, {{"serve", "/s2/u.c", 3, "/s2/u.c"}});
+  CHECK(name_of_group(r, r.groups[0]) == "s1/u.c:serve");
+  CHECK(name_of_group(r, r.groups[1]) == "s2/u.c:serve");
+  r.locations[*r.groups[1].start].frames[0].function = "work";
+  CHECK(name_of_group(r, r.groups[0]) == "serve");
 }
 
 }  // namespace causalctl::callpath

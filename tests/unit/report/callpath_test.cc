@@ -87,16 +87,6 @@ TEST_CASE("a function that calls itself counts once", "[report][callpath]") {
   }
 }
 
-TEST_CASE("functions of one name in two modules are told apart", "[report][callpath]") {
-  Profile profile;
-  profile.columns = {{"cpu", "nanoseconds", "CPU time"}};
-  profile.frames = {{"init", "", 0, "/lib/a.so"}, {"init", "", 0, "/lib/b.so"}, {"f", "", 0, "/x"}};
-  const Labels labels = by_function(profile);
-  CHECK(labels.all[0].name == "init (a.so)");
-  CHECK(labels.all[1].name == "init (b.so)");
-  CHECK(labels.all[2].name == "f");
-}
-
 TEST_CASE("chains are not all complete if one is not", "[report][callpath]") {
   Profile profile = small();
   profile.chains = {99'999, 1, {}};

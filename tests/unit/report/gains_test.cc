@@ -121,6 +121,20 @@ TEST_CASE("of units with one name the one of the frame's file is meant",
   CHECK(small_gains({elsewhere, line_of_c()}).samples_of_unit == std::vector<std::uint64_t>{0, 90});
 }
 
+TEST_CASE("of functions with one name the one that is declared there is meant",
+          "[report][callpath][gains]") {
+  const auto unit = [](const char* file) {
+    return CausalUnit{
+        file, false, "c", file, 0, "server", Interval{0.5, 0.4, 0.6}, UnitVerdict::optimise};
+  };
+  Profile profile = profile_of_paths();
+  CausalProfile by = causal({unit("/other/c.c"), unit("/src/c.c")});
+  CHECK(gains_of(profile, charged(profile, by), by).samples_of_unit[0] == 90);  // it is not known
+  for (Frame& frame : profile.frames) frame.home = "/src/c.c";
+  CHECK(gains_of(profile, charged(profile, by), by).samples_of_unit ==
+        std::vector<std::uint64_t>{0, 90});
+}
+
 TEST_CASE("functions have the time of what is inlined into them", "[report][callpath][gains]") {
   CausalUnit a{"a", false, "a(int)", "", 0, {}, Interval{0.2, 0.1, 0.3}, UnitVerdict::optimise};
   CausalUnit c{"c", false, "c", "", 0, {}, Interval{0.5, 0.4, 0.6}, UnitVerdict::optimise};
