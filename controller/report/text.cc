@@ -5,45 +5,11 @@
 #include <cmath>
 
 namespace causalctl::report {
-namespace {
-
-// Replaces what stands between the outermost `open` and `close` by an ellipsis.
-std::string hollowed(std::string_view name, char open, char close) {
-  std::string result;
-  int depth = 0;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const bool arrow = name[i] == '>' && i > 0 && name[i - 1] == '-';
-    if (name[i] == open) {
-      if (depth++ == 0) result.append(1, open).append("…");
-    } else if (name[i] == close && depth > 0 && !arrow) {
-      --depth;
-    }
-    if (depth == 0) result.push_back(name[i]);
-  }
-  return result;
-}
-
-}  // namespace
 
 std::size_t columns(std::string_view text) {
   std::size_t count = 0;
   for (const char c : text) count += is_continuation(c) ? 0 : 1;
   return count;
-}
-
-std::string shortened(std::string_view name, std::size_t width) {
-  std::string text(name);
-  if (columns(text) > width) text = hollowed(text, '(', ')');
-  if (columns(text) > width) text = hollowed(text, '<', '>');
-  if (columns(text) <= width) return text;
-  if (width == 0) return "";
-  std::size_t keep = width - 1;  // the ellipsis takes one column
-  std::size_t begin = text.size();
-  while (keep > 0) {
-    --begin;
-    if (!is_continuation(text[begin])) --keep;
-  }
-  return "…" + text.substr(begin);
 }
 
 std::string padded(std::string_view text, std::size_t width) {

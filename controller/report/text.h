@@ -27,10 +27,6 @@ inline constexpr std::string_view kReset = "\033[0m";
 // Returns the columns that `text` takes, one for each code point. REQUIRES: it is printable.
 std::size_t columns(std::string_view text);
 
-// Cuts `name` to `width` columns. A C++ name loses its template arguments and parameters first,
-// then its outer scopes, because the last words say most.
-std::string shortened(std::string_view name, std::size_t width);
-
 std::string padded(std::string_view text, std::size_t width);  // left-aligned
 std::string right_aligned(std::string_view text, std::size_t width);
 

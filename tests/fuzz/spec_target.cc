@@ -3,6 +3,7 @@
 #include "controller/base/error.h"
 #include "controller/causal/engine/unit_of.h"
 #include "controller/progress/progress.h"
+#include "controller/report/short_names.h"
 #include "controller/report/text.h"
 #include "controller/symbols/scope.h"
 #include "tests/fuzz/targets.h"
@@ -36,6 +37,9 @@ void read_name(const std::string& text) {
     const std::string shown = report::shortened(report::printable(text), width);
     INVARIANT(report::columns(shown) <= width);
   }
+  const std::string safe = report::printable(text);
+  const report::ShortNames names({safe, safe + "a"});
+  INVARIANT(names.fit(safe, 12) != names.fit(safe + "a", 12));
 }
 
 void read_scope(const std::string& text) {

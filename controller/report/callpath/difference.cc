@@ -150,10 +150,10 @@ void check_comparable(const Sides& sides) {
 }
 
 DifferenceTable table_of_changes(const Sides& sides, Labels labels) {
-  const LabelTree tree = merged(sides.profile, labels);
-  const LabelValues values = values_of(tree, Children(tree), labels);
-  const BothValues both = both_of(sides);
   DifferenceTable table;
+  table.tree = merged(sides.profile, labels);
+  const LabelValues values = values_of(table.tree, Children(table.tree), labels);
+  const BothValues both = both_of(sides);
   table.own = compared(both, values.own, labels.all.size(), kComparedInTable);
   table.total = compared(both, values.total, labels.all.size(), kComparedInTable);
   table.labels = std::move(labels);

@@ -45,8 +45,9 @@ struct Family {
 // What a recording has of each function or line.
 struct DifferenceTable {
   Labels labels;
-  Family own;    // by label
-  Family total;  // with all that is called
+  LabelTree tree;  // of Sides::profile
+  Family own;      // by label
+  Family total;    // with all that is called
 };
 
 // What a recording has of each path, with all that is called from there.

@@ -6,6 +6,7 @@
 #include "controller/report/callpath/difference.h"
 #include "controller/report/callpath/head.h"
 #include "controller/report/callpath/render.h"
+#include "controller/report/short_names.h"
 #include "controller/report/text.h"
 
 namespace causalctl::report::callpath {
@@ -68,7 +69,9 @@ std::string signed_number(double value, int digits) {
 // Writes tables whose rows end with a name.
 class ChangeTable {
  public:
-  ChangeTable(Scale scale, Text& out) : scale_(scale), out_(out) {}
+  // `names` are those of the rows, and are borrowed.
+  ChangeTable(Scale scale, const ShortNames& names, Text& out)
+      : scale_(scale), names_(names), out_(out) {}
 
   void head(std::string_view name) {
     const std::string text = fmt::format("{:>{}}{:>{}}{:>{}}  {:<{}}{:<{}}{}", "OLD", kValueColumn,
@@ -87,7 +90,7 @@ class ChangeTable {
                                   : row.verdict == Verdict::less ? kGreen
                                                                  : kDim;
     const std::string verdict = padded(word_of(row.verdict), kVerdictColumn);
-    const std::string shown = shortened(printable(name), room(columns(prefix)));
+    const std::string shown = names_.fit(printable(name), room(columns(prefix)));
     out_.line("{}{}{}{}", text, is_told(row.verdict) ? out_.colored(verdict, code) : verdict,
               prefix, shown);
   }
@@ -110,6 +113,7 @@ class ChangeTable {
   }
 
   Scale scale_;
+  const ShortNames& names_;
   Text& out_;
 };
 
@@ -172,7 +176,8 @@ void write_changes(const Sides& sides, DifferenceTable table, std::size_t most, 
                    std::string_view thing, Text& out) {
   const Scale scale = scale_of(sides, largest_of(table.own));
   const std::string things = std::string(thing) + "s";
-  ChangeTable rows(scale, out);
+  const ShortNames names = short_names(table.labels, table.tree);
+  ChangeTable rows(scale, names, out);
   std::vector<std::uint32_t> shown = ranked_changes(table.own);
   std::vector<std::uint32_t> rest;
   if (only_told) {
@@ -198,8 +203,9 @@ class ChangeTree {
  public:
   ChangeTree(const Sides& sides, DifferenceTree tree, bool only_told, Text& out)
       : tree_(std::move(tree)),
+        names_(short_names(tree_.labels, tree_.tree)),
         scale_(scale_of(sides, largest_of(tree_.total))),
-        table_(scale_, out),
+        table_(scale_, names_, out),
         below_(tree_.tree.nodes.size()),
         children_(tree_.tree.nodes.size()) {
     const auto& nodes = tree_.tree.nodes;
@@ -224,6 +230,7 @@ class ChangeTree {
   void push_children(const Todo& above, std::vector<Todo>& todo);
 
   DifferenceTree tree_;
+  ShortNames names_;
   Scale scale_;
   ChangeTable table_;
   std::vector<bool> below_;  // whether something is shown below a node
@@ -301,7 +308,8 @@ void write_all(const Sides& sides, Text& out) {
   if (all.change.p_value <= kChance) {
     all.verdict = all.change.after > all.change.before ? Verdict::more : Verdict::less;
   }
-  ChangeTable table(scale_of(sides, std::max(all.change.before, all.change.after)), out);
+  const ShortNames names({});
+  ChangeTable table(scale_of(sides, std::max(all.change.before, all.change.after)), names, out);
   table.head("");
   table.row(all, "", "all paths");
   out.blank();

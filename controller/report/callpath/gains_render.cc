@@ -13,6 +13,7 @@
 #include "controller/report/callpath/json_text.h"
 #include "controller/report/callpath/labels.h"
 #include "controller/report/json_number.h"
+#include "controller/report/short_names.h"
 #include "controller/report/text.h"
 
 namespace causalctl::report::callpath {
@@ -23,18 +24,34 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kGainColumns = 51;  // before the names of units
 constexpr std::size_t kUnitColumn = 20;
 constexpr std::size_t kMostGains = 30;
+constexpr std::size_t kNarrowestStep = 8;
 
 // Leaves out callers that do not fit, the outermost first.
-std::string path_words(const std::vector<std::string>& path, std::size_t width) {
+std::string path_words(const std::vector<std::string>& path, const ShortNames& names,
+                       std::size_t width) {
   std::string text;
   for (std::size_t i = path.size(); i-- > 0;) {
     const std::string name = printable(path[i]);
     const std::string longer = text.empty() ? name : name + " → " + text;
     const bool is_last = i == 0;
     if (!text.empty() && columns(longer) + (is_last ? 0 : 4) > width) return "… → " + text;
-    text = text.empty() ? shortened(name, width - std::min<std::size_t>(width, 4)) : longer;
+    text = text.empty() ? names.fit(name, width - std::min<std::size_t>(width, 4)) : longer;
   }
   return text;
+}
+
+ShortNames units_shown(const Gains& gains) {
+  std::vector<std::string> names;
+  for (const CausalUnit& unit : gains.causal.units) names.push_back(printable(unit.name));
+  return ShortNames(std::move(names));
+}
+
+ShortNames functions_shown(const Gains& gains) {
+  std::vector<std::string> names;
+  for (const Gain& each : gains.paths) {
+    for (const std::string& name : each.path) names.push_back(printable(name));
+  }
+  return ShortNames(std::move(names), kNarrowestStep);
 }
 
 void write_coverage(const Gains& gains, Text& out) {
@@ -79,6 +96,8 @@ std::string render_gains_text(const Profile& profile, const Gains& gains, bool c
   out.line("{}", out.colored(fmt::format("{:<21}{:<21}{:>7}  {:<{}}path", "gain [95 %]",
                                          "slope [95 %]", "share", "unit", kUnitColumn),
                              kDim));
+  const ShortNames units = units_shown(gains);
+  const ShortNames functions = functions_shown(gains);
   for (std::size_t i = 0; i < std::min(kMostGains, gains.paths.size()); ++i) {
     const Gain& each = gains.paths[i];
     const CausalUnit& unit = gains.causal.units[each.unit];
@@ -88,8 +107,8 @@ std::string render_gains_text(const Profile& profile, const Gains& gains, bool c
     const std::string_view code = each.gain.low > 0 ? kGreen : each.gain.high < 0 ? kRed : kDim;
     out.line("{}{}{:>5} %  {}{}", out.colored(gain, code), padded(interval_words(*unit.slope), 21),
              percent(each.share.value),
-             padded(shortened(printable(unit.name), kUnitColumn - 2), kUnitColumn),
-             path_words(each.path, room));
+             padded(units.fit(printable(unit.name), kUnitColumn - 2), kUnitColumn),
+             path_words(each.path, functions, room));
   }
   if (gains.paths.size() > kMostGains) {
     out.line("… {} more: --format json", gains.paths.size() - kMostGains);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "controller/base/printable.h"
 #include "controller/base/telling_names.h"
 
 namespace causalctl::report::callpath {
@@ -161,6 +162,23 @@ Labels by_line(const Profile& profile, bool with_offsets) {
 const std::string& file_of(const Labels::Label& label, const Profile& profile) {
   const Frame& frame = profile.frames[label.frame];
   return frame.home.empty() ? frame.file : frame.home;
+}
+
+ShortNames short_names(const Labels& labels, const LabelTree& tree) {
+  constexpr double kLeast = 1e-4;  // less is shown nowhere, except as a caller of something
+  std::vector<double> totals(labels.all.size());
+  for (std::size_t node = 1; node < tree.nodes.size(); ++node) {
+    for (const auto& column : tree.total) {
+      if (column[0] == 0) continue;
+      totals[tree.nodes[node].label] +=
+          static_cast<double>(column[node]) / static_cast<double>(column[0]);
+    }
+  }
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    if (totals[i] >= kLeast) names.push_back(printable(labels.all[i].name));
+  }
+  return ShortNames(std::move(names));
 }
 
 LabelTree merged(const Profile& profile, const Labels& labels) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/report/callpath/model.h"
+#include "controller/report/short_names.h"
 
 namespace causalctl::report::callpath {
 
@@ -45,6 +46,10 @@ struct LabelTree {
   std::vector<std::vector<std::uint64_t>> total;
 };
 LabelTree merged(const Profile& profile, const Labels& labels);
+
+// The names of the labels that are shown together: those with a part of any column that is worth
+// showing.
+ShortNames short_names(const Labels& labels, const LabelTree& tree);
 
 // The nodes below each node, those with the largest total of the first column first.
 class Children {

@@ -18,6 +18,7 @@
 #include "controller/report/callpath/head.h"
 #include "controller/report/callpath/labels.h"
 #include "controller/report/callpath/render.h"
+#include "controller/report/short_names.h"
 
 namespace causalctl::report::callpath {
 namespace {
@@ -31,6 +32,8 @@ constexpr std::size_t kRounds = 4;        // of recursion that are shown
 constexpr std::size_t kLongestRound = 8;  // functions that call each other in turn
 constexpr std::size_t kFunctions = 20;    // most functions in the overview
 constexpr std::size_t kCallers = 3;
+constexpr std::size_t kCallerWidth = 40;
+constexpr std::size_t kNarrowestName = 12;
 constexpr std::size_t kRates = 10;       // most rates of calls in the overview
 constexpr std::size_t kValueWidth = 10;  // of a column besides the first
 constexpr std::size_t kFirstWidth = 34;  // of the first column and what belongs to it
@@ -52,7 +55,11 @@ std::size_t width_of_values(std::uint64_t most, const std::string& unit) {
 // What a tree and tables show.
 struct View {
   View(const Profile& shown, Labels by)
-      : profile(shown), labels(std::move(by)), tree(merged(profile, labels)), children(tree) {
+      : profile(shown),
+        labels(std::move(by)),
+        tree(merged(profile, labels)),
+        children(tree),
+        names(short_names(labels, tree)) {
     for (std::size_t i = 0; i < profile.columns.size(); ++i) {
       const Column& column = profile.columns[i];
       const std::size_t widest = width_of_values(tree.total[i][0], column.unit);
@@ -64,6 +71,7 @@ struct View {
   Labels labels;
   LabelTree tree;
   Children children;
+  ShortNames names;
   std::vector<std::size_t> widths;  // of the columns, as characters
 };
 
@@ -106,7 +114,7 @@ class Table {
   void row(const std::vector<std::vector<std::uint64_t>>& first,
            const std::vector<std::vector<std::uint64_t>>& second,
            const std::vector<std::vector<std::uint64_t>>& values, std::size_t row,
-           const std::string& prefix, const std::string& name, bool bold) {
+           const std::string& prefix, std::uint32_t label, std::string_view mark, bool bold) {
     std::string text = share_words(first[0][row]) + "  " +
                        padded(samples_ ? interval_words(first[0][row]) : "", 13) + " " +
                        share_words(second[0][row]);
@@ -115,13 +123,16 @@ class Table {
                             view_.widths[column]);
     }
     text += "  " + prefix;
-    const std::string shown = shortened(printable(name), room(columns(text)));
+    const std::string shown = named(label, room(columns(text) + columns(mark))) + std::string(mark);
     out_.line("{}{}", text, bold ? out_.colored(shown, kBold) : shown);
   }
 
+  std::string named(std::uint32_t label, std::size_t width) const {
+    return view_.names.fit(printable(view_.labels.all[label].name), width);
+  }
   // Returns how many columns are left for a name after `used`.
   std::size_t room(std::size_t used) const {
-    return std::max<std::size_t>(12, out_.width() > used ? out_.width() - used : 0);
+    return std::max(kNarrowestName, out_.width() > used ? out_.width() - used : 0);
   }
   std::size_t width_before_names() const {
     std::size_t width = kFirstWidth;
@@ -150,12 +161,7 @@ class Table {
 class TreeText {
  public:
   TreeText(const View& view, bool fold, Text& out)
-      : labels_(view.labels),
-        tree_(view.tree),
-        children_(view.children),
-        fold_(fold),
-        table_(view, out),
-        out_(out) {}
+      : tree_(view.tree), children_(view.children), fold_(fold), table_(view, out), out_(out) {}
 
   void write();
 
@@ -175,7 +181,6 @@ class TreeText {
   bool goes_round() const;
   void write_rounds();
 
-  const Labels& labels_;
   const LabelTree& tree_;
   const Children& children_;
   bool fold_;
@@ -291,8 +296,7 @@ void TreeText::write() {
     }
     write_rounds();
     table_.row(tree_.total, tree_.own, tree_.total, todo.node, fitted(todo.own_prefix),
-               labels_.all[tree_.nodes[todo.node].label].name +
-                   (tree_.nodes[todo.node].tail ? " (tail call)" : ""),
+               tree_.nodes[todo.node].label, tree_.nodes[todo.node].tail ? " (tail call)" : "",
                todo.hot);
   }
   write_rounds();
@@ -332,8 +336,9 @@ std::vector<Callers> callers_by_label(const View& view) {
   return callers;
 }
 
-// "a 70.0 %, b 20.0 %, no known caller 10.0 %"
-std::string caller_words(const Callers& callers, const Labels& labels) {
+// "a 70.0 %, b 20.0 %, no known caller 10.0 %", with as many callers as fit into `room`, and one at
+// least.
+std::string caller_words(const Callers& callers, const Table& table, std::size_t room) {
   constexpr double kTold = 0.005;  // share without a caller from which it is told
   std::vector<std::pair<std::uint64_t, std::uint32_t>> sorted;
   std::uint64_t unknown = callers.all;
@@ -344,36 +349,41 @@ std::string caller_words(const Callers& callers, const Labels& labels) {
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> words;
-  for (std::size_t i = 0; i < std::min(kCallers, sorted.size()); ++i) {
-    words.push_back(fmt::format("{} {} %",
-                                shortened(printable(labels.all[sorted[i].second].name), 40),
-                                percent(share(sorted[i].first, callers.all))));
-  }
-  if (sorted.size() > kCallers) words.push_back(fmt::format("{} more", sorted.size() - kCallers));
-  if (!words.empty() && share(unknown, callers.all) >= kTold) {
-    words.push_back(fmt::format("no known caller {} %", percent(share(unknown, callers.all))));
-  }
-  return fmt::format("{}", fmt::join(words, ", "));
+  const auto share_words = [&](std::uint64_t value) {
+    return fmt::format(" {} %", percent(share(value, callers.all)));
+  };
+  const auto text_of = [&](std::size_t shown) {
+    std::vector<std::string> words;
+    for (std::size_t i = 0; i < shown; ++i) {
+      const std::string value = share_words(sorted[i].first);
+      const std::size_t width = std::min(kCallerWidth, room - std::min(room, columns(value)));
+      words.push_back(table.named(sorted[i].second, std::max(kNarrowestName, width)) + value);
+    }
+    if (sorted.size() > shown) words.push_back(fmt::format("{} more", sorted.size() - shown));
+    if (!words.empty() && share(unknown, callers.all) >= kTold) {
+      words.push_back("no known caller" + share_words(unknown));
+    }
+    return fmt::format("{}", fmt::join(words, ", "));
+  };
+  std::size_t shown = std::min(kCallers, sorted.size());
+  while (shown > 1 && columns(text_of(shown)) > room) --shown;
+  return text_of(shown);
 }
 
 void write_table(const View& view, std::string_view name, std::size_t most, bool with_callers,
                  Text& out) {
-  const Labels& labels = view.labels;
-  const LabelValues values = values_of(view.tree, view.children, labels);
+  const LabelValues values = values_of(view.tree, view.children, view.labels);
   Table table(view, out);
   table.head("own", "total", name);
   const std::vector<std::uint32_t> rows = ranked(values, view.tree.total[0][0]);
   std::vector<Callers> callers;
   if (with_callers) callers = callers_by_label(view);
   for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
-    table.row(values.own, values.total, values.own, rows[i], "", labels.all[rows[i]].name, false);
-    std::string text = with_callers ? caller_words(callers[rows[i]], labels) : "";
-    if (text.empty()) continue;
+    table.row(values.own, values.total, values.own, rows[i], "", rows[i], "", false);
+    if (!with_callers) continue;
     const std::string begin = std::string(table.width_before_names(), ' ') + "called by ";
-    if (columns(text) > table.room(columns(begin))) {
-      text = cut_to(text, table.room(columns(begin)) - 1) + "…";
-    }
-    out.line("{}{}", begin, out.colored(text, kDim));
+    const std::string text = caller_words(callers[rows[i]], table, table.room(columns(begin)));
+    if (!text.empty()) out.line("{}{}", begin, out.colored(text, kDim));
   }
   if (rows.size() > most) out.line("… {} more: --by {}", rows.size() - most, name);
 }

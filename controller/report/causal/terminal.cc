@@ -14,6 +14,7 @@
 #include "controller/base/counting_in_latency.h"
 #include "controller/report/causal/finding_words.h"
 #include "controller/report/causal/render.h"
+#include "controller/report/short_names.h"
 #include "controller/report/text.h"
 
 namespace causalctl::report {
@@ -22,6 +23,8 @@ namespace {
 constexpr std::size_t kRows = 25;         // most units in a table; the JSON report has all
 constexpr std::size_t kBins = 8;          // bins of the small curve, from 0 to 100 % speedup
 constexpr std::size_t kBesideNames = 46;  // columns of rank, samples, verdict and the gaps
+constexpr std::size_t kNarrowestUnit = 8;
+constexpr std::size_t kNarrowestFunction = 6;
 constexpr std::size_t kSlopeWidth = 20;
 constexpr std::size_t kEffectWidth = 22;
 
@@ -73,8 +76,24 @@ std::string pooled(const UnitResult& unit, double low, double high) {
   return "·";
 }
 
+// The names in a table.
+struct Names {
+  explicit Names(const std::vector<UnitResult>& of)
+      : units(printable_names(of, &UnitResult::unit), kNarrowestUnit),
+        functions(printable_names(of, &UnitResult::function), kNarrowestFunction) {}
+  static std::vector<std::string> printable_names(const std::vector<UnitResult>& of,
+                                                  std::string UnitResult::*member) {
+    std::vector<std::string> names;
+    for (const UnitResult& unit : of) names.push_back(printable(unit.*member));
+    return names;
+  }
+
+  ShortNames units;
+  ShortNames functions;
+};
+
 // `runs` is the number of runs that could have tried the unit.
-void write_unit(std::size_t rank, const UnitResult& unit, std::uint64_t runs,
+void write_unit(std::size_t rank, const UnitResult& unit, std::uint64_t runs, const Names& names,
                 std::size_t unit_width, Text& out) {
   const std::string verdict = verdict_words(unit.verdict);
   const std::size_t function_width = out.width() - kBesideNames - unit_width;
@@ -82,8 +101,8 @@ void write_unit(std::size_t rank, const UnitResult& unit, std::uint64_t runs,
   if (unit.verdict == Verdict::optimise) shown = out.colored(verdict, kGreen);
   if (unit.verdict == Verdict::contention) shown = out.colored(verdict, kRed);
   out.line("{:>3} {}  {}  {:>6.1f} %  {}", rank,
-           padded(shortened(printable(unit.unit), unit_width), unit_width),
-           padded(shortened(printable(unit.function), function_width), function_width),
+           padded(names.units.fit(printable(unit.unit), unit_width), unit_width),
+           padded(names.functions.fit(printable(unit.function), function_width), function_width),
            100 * unit.sample_share, shown);
   if (unit.is_path && unit.in_callee > 0) {
     const auto share = [&](std::uint64_t samples) {
@@ -140,7 +159,7 @@ void write_progress(const ProgressResult& progress, std::uint64_t runs, Text& ou
   for (const UnitResult& unit : progress.units) {
     unit_width = std::max(unit_width, columns(printable(unit.unit)));
   }
-  unit_width = std::min(unit_width, std::max<std::size_t>(8, (out.width() - kBesideNames) * 3 / 5));
+  unit_width = std::min(unit_width, std::max(kNarrowestUnit, (out.width() - kBesideNames) * 3 / 5));
   const std::size_t function_width = out.width() - kBesideNames - unit_width;
   out.line("{}",
            out.colored(fmt::format("  # {}  {}  samples   verdict", padded("unit", unit_width),
@@ -151,8 +170,9 @@ void write_progress(const ProgressResult& progress, std::uint64_t runs, Text& ou
                                          padded("~50 % (40-70)", kEffectWidth),
                                          padded("~100 % (75-100)", kEffectWidth)),
                              kDim));
+  const Names names(progress.units);
   for (std::size_t i = 0; i < std::min(kRows, progress.units.size()); ++i) {
-    write_unit(i + 1, progress.units[i], progress.runs, unit_width, out);
+    write_unit(i + 1, progress.units[i], progress.runs, names, unit_width, out);
   }
   if (progress.units.size() > kRows) {
     out.line("    … {} more units; --format json has all", progress.units.size() - kRows);

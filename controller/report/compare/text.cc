@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "controller/report/compare/model.h"
+#include "controller/report/short_names.h"
 
 namespace causalctl::report {
 namespace {
@@ -91,9 +92,12 @@ std::string how(const Comparison& comparison) {
 }
 
 void add_table(const Comparison& comparison, std::string& text) {
+  std::vector<std::string> all;
+  for (const ComparedMetric& metric : comparison.metrics) all.push_back(printable(metric.name));
+  const ShortNames names(std::move(all));
   const auto row = [&](const std::array<std::string, 7>& cells) {
     static constexpr std::array<std::size_t, 7> kWidths = {kNameWidth, 11, 11, 24, 8, 9, 22};
-    std::string line = "  " + padded(shortened(cells[0], kNameWidth), kNameWidth);
+    std::string line = "  " + padded(names.fit(cells[0], kNameWidth), kNameWidth);
     for (std::size_t i = 1; i < cells.size(); ++i) {
       line += "  " + right_aligned(cells[i], kWidths[i]);
     }

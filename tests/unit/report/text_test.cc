@@ -33,23 +33,6 @@ TEST_CASE("columns and padding count code points", "[report]") {
   CHECK(right_aligned("é", 3) == "  é");
 }
 
-TEST_CASE("long C++ names lose what says least", "[report]") {
-  const std::string name =
-      "std::unordered_map<std::basic_string<char>, int>::insert(std::pair<int, int> const&)";
-  CHECK(shortened(name, 100) == name);
-  CHECK(shortened(name, 60) == "std::unordered_map<std::basic_string<char>, int>::insert(…)");
-  CHECK(shortened(name, 40) == "std::unordered_map<…>::insert(…)");
-  CHECK(shortened(name, 12) == "…::insert(…)");
-  CHECK(shortened("Pointer<A>::operator->", 16) == "…<…>::operator->");
-  CHECK(shortened("ééééé", 3) == "…éé");
-  CHECK(shortened("abc", 1) == "…");
-  CHECK(shortened("abc", 0).empty());
-  for (std::size_t width = 0; width < 90; ++width) {
-    CHECK(columns(shortened(name, width)) <= width);
-    CHECK(columns(shortened("operator<<(((", width)) <= width);
-  }
-}
-
 TEST_CASE("thousands", "[report]") {
   CHECK(grouped(0) == "0");
   CHECK(grouped(999) == "999");
