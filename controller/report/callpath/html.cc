@@ -3,11 +3,11 @@
 // here.
 //
 // The data is one JSON object of columns rather than of rows, because a profile may have a hundred
-// thousand nodes: `columns`, `modules`, `files`, `functions` (name, module, own and total by
-// column, intervals of their shares), `places` (function, file, line) and `nodes` (up: the node's
-// number less its parent's; place; own by column). Modules and files are numbers, -1 where there is
-// none. `calls` (html.h) is there if the log tells of calls. What else there may be is told in
-// colors.js.
+// thousand nodes: `columns`, `modules`, `module_names` and `files` (the shortest names that tell
+// them apart), `functions` (name, module, own and total by column, intervals of their shares),
+// `places` (function, file, line) and `nodes` (up: the node's number less its parent's; place; own
+// by column). Modules and files are numbers, -1 where there is none. `calls` (html.h) is there if
+// the log tells of calls. What else there may be is told in colors.js.
 #include "controller/report/callpath/html.h"
 
 #include <fmt/chrono.h>
@@ -16,8 +16,10 @@
 #include <ctime>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "controller/base/printable.h"
+#include "controller/base/telling_names.h"
 #include "controller/report/callpath/head.h"
 #include "controller/report/callpath/json_text.h"
 #include "controller/report/callpath/labels.h"
@@ -36,6 +38,17 @@ class Texts {
     return entry->second;
   }
   std::string json() const { return fmt::format("[{}]", fmt::join(quoted_, ",")); }
+  // Of paths: the shortest names that tell them apart.
+  std::string short_json() const {
+    std::set<std::string> paths;
+    for (const auto& [path, number] : numbers_) paths.insert(path);
+    const ShortPaths names(paths);
+    std::vector<std::string> list(quoted_.size());
+    for (const auto& [path, number] : numbers_) {
+      list[static_cast<std::size_t>(number)] = quoted(printable(names.of(path)));
+    }
+    return fmt::format("[{}]", fmt::join(list, ","));
+  }
 
  private:
   std::map<std::string, long> numbers_;
@@ -140,10 +153,11 @@ std::string data_json(const Profile& profile, const std::string& more) {
   const std::string function_part = functions_json(profile, functions, modules);
   const std::string place_part = places_json(profile, places, functions, files);
   return fmt::format(
-      "{{\"columns\":{},\n\"modules\":{},\n\"files\":{},\n\"functions\":{},\n"
+      "{{\"columns\":{},\n\"modules\":{},\n\"module_names\":{},\n\"files\":{},\n\"functions\":{},\n"
       "\"places\":{},\n\"nodes\":{}{}{}}}",
-      columns_json(profile, tree), modules.json(), files.json(), function_part, place_part,
-      nodes_json(tree), tells_of_calls(profile) ? calls_json(profile, places) : "", more);
+      columns_json(profile, tree), modules.json(), modules.short_json(), files.short_json(),
+      function_part, place_part, nodes_json(tree),
+      tells_of_calls(profile) ? calls_json(profile, places) : "", more);
 }
 
 std::vector<std::pair<std::string, std::string>> facts(const Profile& profile) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "controller/base/fields.h"
+#include "controller/base/telling_names.h"
 #include "controller/report/stacks/model.h"
 
 namespace causalctl::report::stacks {
@@ -33,22 +34,37 @@ bool same_place(const Thread& a, const Thread& b) {
                     [](const Frame& x, const Frame& y) { return key_of(x) == key_of(y); });
 }
 
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+// How the files of all frames are called.
+struct Names {
+  explicit Names(const Process& process)
+      : files(all_of(process, &Frame::file)), modules(all_of(process, &Frame::module)) {}
+  static std::set<std::string> all_of(const Process& process, std::string Frame::*member) {
+    std::set<std::string> all;
+    for (const Thread& thread : process.threads) {
+      for (const Frame& frame : thread.frames) all.insert(frame.*member);
+    }
+    return all;
+  }
 
-std::string frame_text(const Frame& frame, bool color) {
+  ShortPaths files;
+  ShortPaths modules;
+};
+
+std::string frame_text(const Frame& frame, const Names& names, bool color) {
   std::string text = printable(frame.function);
   if (frame.line > 0) {
-    text += fmt::format(" at {}:{}", printable(base_name(frame.file)), frame.line);
+    text += fmt::format(" at {}:{}", printable(names.files.of(frame.file)), frame.line);
   }
-  // A function that is named by its place has the module's name already.
-  const std::string module = printable(base_name(frame.module));
-  if (!module.empty() && !frame.function.starts_with(std::string(base_name(frame.module)) + "+0x"))
-    text += fmt::format(" {}({}){}", color ? kDim : "", module, color ? kReset : "");
+  // A function that is named by its place has the module's name already, if that says all.
+  const std::string& module = names.modules.of(frame.module);
+  if (!module.empty() && !frame.function.starts_with(module + "+0x")) {
+    text += fmt::format(" {}({}){}", color ? kDim : "", printable(module), color ? kReset : "");
+  }
   if (frame.inlined) text += " [inlined]";
   return text;
 }
 
-std::string frames_text(const std::vector<Frame>& frames, bool color) {
+std::string frames_text(const std::vector<Frame>& frames, const Names& names, bool color) {
   const bool long_one = frames.size() > kMostFrames;
   const std::size_t shown = kMostFrames / 2;
   const auto digits =
@@ -60,7 +76,7 @@ std::string frames_text(const std::vector<Frame>& frames, bool color) {
       text += fmt::format("  … {} frames; --format json has them\n", next - i);
       i = next;
     }
-    text += fmt::format("  #{:<{}} {}\n", i, digits, frame_text(frames[i], color));
+    text += fmt::format("  #{:<{}} {}\n", i, digits, frame_text(frames[i], names, color));
   }
   return text;
 }
@@ -153,7 +169,7 @@ std::string times_text(const std::vector<Thread>& threads, const std::vector<std
 }
 
 std::string group_text(const std::vector<Thread>& threads, const std::vector<std::size_t>& group,
-                       const TextOptions& options) {
+                       const Names& names, const TextOptions& options) {
   const Thread& first = threads[group.front()];
   const std::string_view mark = !options.color                  ? ""
                                 : first.state == State::running ? kGreen
@@ -163,7 +179,7 @@ std::string group_text(const std::vector<Thread>& threads, const std::vector<std
                   names_text(threads, group), state_text(first.state, waits_text(threads, group)),
                   mark.empty() ? "" : kReset, cpu_text(threads, group));
   if (options.times) text += times_text(threads, group);
-  text += frames_text(first.frames, options.color);
+  text += frames_text(first.frames, names, options.color);
   if (first.taken == Taken::not_read) {
     text += fmt::format("  no stack: {}\n", printable(first.remark));
   } else if (!first.complete) {
@@ -213,7 +229,8 @@ std::string render_text(const Process& process, const TextOptions& options) {
   } else {
     groups = groups_of(process.threads);
   }
-  for (const auto& group : groups) text += group_text(process.threads, group, options);
+  const Names names(process);
+  for (const auto& group : groups) text += group_text(process.threads, group, names, options);
   return text;
 }
 

@@ -79,6 +79,23 @@ TEST_CASE("threads with one stack are shown together", "[stacks]") {
         "  #2 main at server.c:30 (server)\n");
 }
 
+TEST_CASE("files of one name are told apart", "[stacks]") {
+  Process process = server();
+  Frame& one = process.threads[0].frames[1];
+  Frame& other = process.threads[1].frames[1];
+  one.file = "/src/s1/u.c";
+  one.module = "/usr/lib/a/libx.so";
+  other.file = "/src/s2/u.c";
+  other.module = "/usr/lib/b/libx.so";
+  Frame& place = process.threads[0].frames[2];
+  place.function = "libx.so+0x123";
+  place.module = one.module;
+  const std::string text = render_text(process, {.each = true});
+  CHECK(contains(text, " at s1/u.c:9 (a/libx.so)\n"));
+  CHECK(contains(text, " at s2/u.c:20 (b/libx.so)\n"));
+  CHECK(contains(text, "libx.so+0x123 (a/libx.so)\n"));
+}
+
 TEST_CASE("each thread is shown by itself, with its times", "[stacks]") {
   const std::string text = render_text(server(), {.each = true, .times = true});
   CHECK(contains(text, "thread 3 \"worker\": blocked in epoll_wait(5), CPU 3 ms\n"));

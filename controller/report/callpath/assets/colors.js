@@ -18,7 +18,7 @@ causal.colors = (() => {
   };
 
   // A colour for each module; the ninth and those after it, by own value, share one.
-  const by_module = ({ functions, modules }) => {
+  const by_module = ({ functions, modules, module_names }) => {
     const own = new Float64Array(modules.length);
     functions.module.forEach((module, number) => {
       if (module >= 0) own[module] += functions.own[0]?.[number] ?? 0;
@@ -31,7 +31,7 @@ causal.colors = (() => {
       title: "module",
       color: (node) => color.get(functions.module[node.function]) ?? GROUP,
       legend: () => ranked.slice(0, PALETTE.length).map((module) => ({
-        color: color.get(module), text: modules[module].split("/").pop(), functions: of(module),
+        color: color.get(module), text: module_names[module], functions: of(module),
       })),
     };
   };

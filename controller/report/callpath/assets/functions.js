@@ -4,7 +4,7 @@
 "use strict";
 
 causal.functions_table = (elements, data, calls, { chosen, is_chosen }) => {
-  const { functions, modules, columns } = data;
+  const { functions, module_names, columns } = data;
   let column = 0;
 
   const cell = (values, intervals, number) => {
@@ -21,7 +21,7 @@ causal.functions_table = (elements, data, calls, { chosen, is_chosen }) => {
     const module = functions.module[number];
     return [
       causal.element("span", {}, ...causal.name(functions.name[number])),
-      causal.element("small", {}, module < 0 ? "" : modules[module].split("/").pop()),
+      causal.element("small", {}, module < 0 ? "" : module_names[module]),
     ];
   };
   const by_value = (values) => (a, b) => values[column][a] - values[column][b] || b - a;

@@ -27,7 +27,7 @@ causal.Paths = class {
   // Returns a place as "main.c:12", or an empty text.
   line_of(place) {
     const { file, line } = this.data.places;
-    return line[place] > 0 ? `${this.data.files[file[place]].split("/").pop()}:${line[place]}` : "";
+    return line[place] > 0 ? `${this.data.files[file[place]]}:${line[place]}` : "";
   }
 
   node(parent, member, by_line) {
