@@ -1,6 +1,7 @@
 #include "unwind/debug_file_search.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -59,14 +60,6 @@ std::string shown(const std::string& path) {
   return below ? path.substr(root + kRoot.size() - 1) : path;
 }
 
-// Several symbolizers of this process may come to the same file.
-void tell_once(const std::string& text) {
-  static std::mutex mutex;
-  static std::set<std::string> told;
-  const std::lock_guard lock(mutex);
-  if (told.insert(text).second) log::note("{}", text);
-}
-
 // Opens a debug file, or tells why it is not read, unless there is none.
 Fd open_debug_file(const std::string& path) {
   Fd file = open_regular(path);
@@ -77,24 +70,66 @@ Fd open_debug_file(const std::string& path) {
   return file;
 }
 
+// Returns the sum that .gnu_debuglink has of the file, or nullopt if it cannot be read.
+std::optional<GElf_Word> checksum_of(Elf* elf) {
+  std::size_t size = 0;
+  const char* bytes = elf_rawfile(elf, &size);
+  if (bytes == nullptr) return std::nullopt;
+  return static_cast<GElf_Word>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes), size));
+}
+
+// Returns how a debug file shows that it is of another build than the binary with this build-id,
+// which may have none.
+std::optional<std::string> other_build(Elf* debug, const std::string& id, const DebugLink& link) {
+  const std::string other = build_id_of(debug);
+  if (!id.empty()) {
+    if (other == id) return std::nullopt;
+    if (other.empty()) return fmt::format("it has no build-id, and the binary has {}", id);
+    return fmt::format("its build-id is {}, and the binary's {}", other, id);
+  }
+  if (link.name == nullptr) return std::nullopt;
+  const auto checksum = checksum_of(debug);
+  if (!checksum || *checksum == link.checksum) return std::nullopt;
+  return fmt::format("its CRC is {:08x}, and the binary asks for {:08x}", *checksum, link.checksum);
+}
+
+std::string not_used(const std::string& path, const std::string& name, const std::string& why) {
+  return fmt::format(
+      "warning: {} is debug information of another build of {} ({}), so it is not used\n"
+      "  hint: install the debug file of the build that runs, or restart the program from the "
+      "build "
+      "that the debug file belongs to",
+      shown(path), shown(name), why);
+}
+
 }  // namespace
 
+void tell_once(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  const std::lock_guard lock(mutex);
+  if (told.insert(text).second) log::note("{}", text);
+}
+
 FoundDebugFile find_debug_file(Elf* binary, const std::string& name, const std::string& file,
-                               const char* link, const std::vector<std::string>& directories) {
+                               const DebugLink& link, const std::vector<std::string>& directories) {
   FoundDebugFile found;
   std::string id = binary != nullptr ? build_id_of(binary) : std::string();
   if (id.size() < 4) id.clear();
-  for (const std::string& path : candidates(id, file, link, directories)) {
+  for (const std::string& path : candidates(id, file, link.name, directories)) {
     Fd fd = open_debug_file(path);
-    if (!fd || id.empty()) continue;
+    if (!fd) continue;
     const std::unique_ptr<Elf, int (*)(Elf*)> debug(elf_begin(fd.get(), ELF_C_READ_MMAP, nullptr),
                                                     elf_end);
-    if (debug == nullptr || build_id_of(debug.get()) != id) continue;
+    if (debug == nullptr || elf_kind(debug.get()) != ELF_K_ELF) continue;
+    if (const auto why = other_build(debug.get(), id, link)) {
+      if (found.other_build.empty()) found.other_build = not_used(path, name, *why);
+      continue;
+    }
+    if (id.empty()) continue;
     if (const auto why = contradiction(binary, debug.get())) {
       found.rejected = true;
-      tell_once(
-          fmt::format("warning: the debug file {} is of another build than {}, and is not used: {}",
-                      shown(path), name, *why));
+      tell_once(not_used(path, name, *why));
       continue;
     }
     found.fd = std::move(fd);

@@ -88,10 +88,11 @@ std::vector<std::string> debug_directories(Pid target) {
 int find_debuginfo(Dwfl_Module* module, void** user_data, const char* name, Dwarf_Addr base,
                    const char* file, const char* link, GElf_Word checksum, char** found) {
   const auto* loaded = static_cast<LoadedModule*>(*user_data);
+  FoundDebugFile own;
   if (loaded != nullptr && file != nullptr && is_own_file(module, link)) {
     GElf_Addr bias = 0;
-    FoundDebugFile own = find_debug_file(dwfl_module_getelf(module, &bias), loaded->file.path, file,
-                                         link, debug_directories(loaded->target));
+    own = find_debug_file(dwfl_module_getelf(module, &bias), loaded->file.path, file,
+                          {link, checksum}, debug_directories(loaded->target));
     if (own.fd) *found = ::strdup(own.path.c_str());
     if (own.fd || own.rejected) return own.fd.release();
   }
@@ -100,6 +101,7 @@ int find_debuginfo(Dwfl_Module* module, void** user_data, const char* name, Dwar
   const Nanoseconds begin_ns = monotonic_now();
   const int fd =
       dwfl_standard_find_debuginfo(module, user_data, name, base, file, link, checksum, found);
+  if (fd < 0 && !own.other_build.empty()) tell_once(own.other_build);
   if (fd >= 0 || urls == nullptr || *urls == 0 || timeout == nullptr) return fd;
   const Nanoseconds timeout_ns = std::atoi(timeout) * kSecond;
   const Nanoseconds took_ns = monotonic_now() - begin_ns;
