@@ -54,8 +54,10 @@ void Counts::arm(Function& function) {
 void Counts::start(Nanoseconds now_ns) {
   start_ns_ = now_ns;
   for (Function& function : functions_) {
-    function.open_since_ns = now_ns;
+    function.is_open = true;
     function.counted_before = counted(function);
+    function.stratum_ns = now_ns;
+    function.piece_ns = now_ns;
   }
   if (uprobes_) uprobes_->start();
 }
@@ -76,40 +78,81 @@ std::uint64_t Counts::counted(const Function& function) const {
 
 void Counts::close(std::uint32_t tag) {
   Function* function = function_of(tag);
-  if (function == nullptr || !function->open_since_ns) return;
-  function->closed_calls += counted(*function) - function->counted_before;
-  function->closed_ns += monotonic_now() - *std::exchange(function->open_since_ns, std::nullopt);
+  if (function == nullptr || !function->is_open) return;
+  function->closed_calls = calls(*function);
+  function->is_open = false;
   closer_.close(std::exchange(function->uprobes, {}));
 }
 
 void Counts::open(std::uint32_t tag) {
   Function* function = function_of(tag);
-  if (function == nullptr || function->open_since_ns) return;
+  if (function == nullptr || function->is_open) return;
   try {
     arm(*function);
   } catch (const Error&) {
     return;  // the process has ended
   }
-  function->open_since_ns = monotonic_now();
+  function->is_open = true;
   function->counted_before = counted(*function);
+}
+
+void Counts::take(std::uint32_t tag, const Thinning::Step& step) {
+  Function* function = function_of(tag);
+  if (function == nullptr || !function->is_open) return;
+  const Nanoseconds now_ns = monotonic_now();
+  const std::uint64_t all = calls(*function);
+  if (step.ended && function->piece_ns) {
+    const Nanoseconds end_ns = now_ns + step.rest_ns;
+    const Nanoseconds piece_ns = now_ns - *std::exchange(function->piece_ns, std::nullopt);
+    const Nanoseconds stratum_ns = end_ns - std::exchange(function->stratum_ns, end_ns);
+    if (piece_ns > 0) {
+      function->strata.add({all - function->calls_before, piece_ns, std::max(piece_ns, stratum_ns),
+                            step.cost_share});
+    }
+  }
+  if (step.began) {
+    function->piece_ns = now_ns;
+    function->calls_before = all;
+  }
 }
 
 std::uint64_t Counts::calls(std::uint32_t tag) const {
   const Function* function = function_of(tag);
-  if (function == nullptr) return 0;
-  const bool is_open = function->open_since_ns.has_value();
-  return function->closed_calls + (is_open ? counted(*function) - function->counted_before : 0);
+  return function != nullptr ? calls(*function) : 0;
+}
+
+std::uint64_t Counts::calls(const Function& function) const {
+  return function.closed_calls +
+         (function.is_open ? counted(function) - function.counted_before : 0);
+}
+
+// A piece that goes on is one of a shorter stratum, if it is long enough to tell anything; of any
+// length if it is all of its stratum.
+void Counts::write(const Function& function, Nanoseconds now_ns, FunctionCount& count) const {
+  Strata strata = function.strata;
+  Nanoseconds since_ns = function.stratum_ns;
+  const Nanoseconds piece_ns = function.piece_ns ? now_ns - *function.piece_ns : 0;
+  const bool is_all = function.piece_ns && *function.piece_ns <= function.stratum_ns;
+  if (piece_ns > 0 && (is_all || piece_ns >= Thinning::kPiece / 2)) {
+    strata.add({calls(function) - function.calls_before, piece_ns,
+                std::max(piece_ns, now_ns - since_ns), count.cost_share});
+    since_ns = now_ns;
+  }
+  const Strata::Gaps gaps = strata.in_gaps(now_ns - since_ns);
+  count.calls = strata.calls();
+  count.counted_ns = strata.piece_ns();
+  count.in_gaps = gaps.calls;
+  count.least_in_gaps = gaps.least;
+  count.most_in_gaps = gaps.most;
 }
 
 void Counts::update(Nanoseconds now_ns, const std::vector<double>& cost_share) {
   for (std::size_t i = 0; i < functions_.size(); ++i) {
     const Function& function = functions_[i];
     FunctionCount& count = recording_.counts[i];
-    count.calls = calls(function.tag);
     count.wall_ns = now_ns - start_ns_;
-    count.counted_ns =
-        function.closed_ns + (function.open_since_ns ? now_ns - *function.open_since_ns : 0);
     count.cost_share = cost_share.at(function.tag);
+    write(function, now_ns, count);
     const bool all_seen = !thread_began_ && session_.losses().threads_missed == 0;
     if (uprobes_ || all_seen) continue;
     count.missing =

@@ -13,7 +13,9 @@
 
 #include "controller/base/fd.h"
 #include "controller/base/types.h"
+#include "controller/callpath/event_cost.h"
 #include "controller/callpath/recording.h"
+#include "controller/callpath/strata.h"
 #include "controller/callpath/watched_events.h"
 #include "controller/perf/event_closer.h"
 #include "controller/perf/session.h"
@@ -35,10 +37,12 @@ class Counts {
   // some of the calls are counted and some are not: these belong to the time that is not counted.
   void close(std::uint32_t tag);
   void open(std::uint32_t tag);
+  // A piece ends, which is what counts, or begins, while the function is counted.
+  void take(std::uint32_t tag, const Thinning::Step& step);
 
   bool is_closing() const { return closer_.is_busy(); }  // in the background
   bool has(std::uint32_t tag) const { return function_of(tag) != nullptr; }
-  std::uint64_t calls(std::uint32_t tag) const;  // so far
+  std::uint64_t calls(std::uint32_t tag) const;  // so far, in pieces or not
   // Writes the counts into the recording. `cost_share` is by tag.
   void update(Nanoseconds now_ns, const std::vector<double>& cost_share);
 
@@ -48,14 +52,19 @@ class Counts {
     std::vector<Fd> uprobes;  // while it is counted by the kernel's program
     std::uint32_t kernel_tag = 0;
     std::uint64_t closed_calls = 0;  // of earlier times at which it was open
-    Nanoseconds closed_ns = 0;       // the length of these
-    std::optional<Nanoseconds> open_since_ns;
-    std::uint64_t counted_before = 0;  // what counted() was then
+    bool is_open = false;
+    std::uint64_t counted_before = 0;     // what counted() was when it was opened
+    Strata strata;                        // that have had their pieces
+    Nanoseconds stratum_ns = 0;           // since when, or from when on, there is the next one
+    std::optional<Nanoseconds> piece_ns;  // since when there is a piece
+    std::uint64_t calls_before = 0;       // what calls() was then
   };
 
   const Function* function_of(std::uint32_t tag) const;
   Function* function_of(std::uint32_t tag);
   void arm(Function& function);
+  std::uint64_t calls(const Function& function) const;
+  void write(const Function& function, Nanoseconds now_ns, FunctionCount& count) const;
   std::uint64_t counted(const Function& function) const;  // by the kernel, by what is open
 
   const std::vector<WatchedEvent>& events_;

@@ -51,14 +51,14 @@ std::uint64_t seen_so_far(const WatchedEvent& event, std::uint32_t tag,
 
 }  // namespace
 
-EventWatch::EventWatch(const std::vector<EventSpec>& specs, double most_slowdown, Pid target,
-                       Recording& recording)
+EventWatch::EventWatch(const std::vector<EventSpec>& specs, double most_slowdown,
+                       std::uint64_t seed, Pid target, Recording& recording)
     : events_(find_events(specs, target, recording)) {
   const auto costly = std::count_if(events_.begin(), events_.end(),
                                     [](const auto& event) { return event.cost_ns > 0; });
   const double share = most_slowdown / static_cast<double>(std::max<std::ptrdiff_t>(1, costly));
   for (const WatchedEvent& event : events_) {
-    costs_.push_back(Cost{CostBudget(event.cost_ns, share)});
+    costs_.push_back(Cost{Thinning(event.cost_ns, share, seed + costs_.size())});
   }
 }
 
@@ -72,24 +72,32 @@ void EventWatch::keep_cost_small(Nanoseconds time_ns, perf::Session& session, Co
     const std::uint64_t seen = cost.is_open ? seen_so_far(event, tag, session, counts) : 0;
     const std::uint64_t fresh = seen > cost.seen ? seen - cost.seen : 0;
     cost.seen = seen;
-    const bool goes_on = cost.budget.may_go_on(fresh, time_ns, !is_closing);
-    if (goes_on == cost.is_open) continue;
-    if (goes_on) {
+    const Thinning::Step step = cost.thinning.step(fresh, time_ns, !is_closing);
+    if (step.is_open && !cost.is_open) {
       session.open_events(event.templates);
       counts.open(tag);
-    } else {
+    }
+    counts.take(tag, step);
+    if (!step.is_open && cost.is_open) {
       counts.close(tag);
       session.close_events(tag);
     }
-    cost.is_open = goes_on;
+    if (step.is_open == cost.is_open) continue;
+    cost.is_open = step.is_open;
     cost.seen = event.templates.empty() ? counts.calls(tag) : 0;
   }
+}
+
+Nanoseconds EventWatch::next_ns() const {
+  Nanoseconds next_ns = Thinning::kNever;
+  for (const Cost& cost : costs_) next_ns = std::min(next_ns, cost.thinning.next_ns());
+  return next_ns;
 }
 
 std::vector<double> EventWatch::cost_shares() const {
   std::vector<double> shares;
   for (std::size_t tag = 0; tag < events_.size(); ++tag) {
-    shares.push_back(costs_[tag].budget.hits_per_second() *
+    shares.push_back(costs_[tag].thinning.hits_per_second() *
                      static_cast<double>(events_[tag].cost_ns) / kSecond);
   }
   return shares;
@@ -99,15 +107,17 @@ void EventWatch::warn(const Counts& counts, const Recorder& recorder, Recording&
   for (std::uint32_t tag = 0; tag < events_.size(); ++tag) {
     if (counts.has(tag)) continue;
     const std::string& name = events_[tag].metric.name;
-    const CostBudget& budget = costs_[tag].budget;
+    const Thinning& thinning = costs_[tag].thinning;
     if (!recorder.has_seen(tag)) {
       recording.warnings.push_back(fmt::format("no event seen of --event {}", name));
-    } else if (budget.was_interrupted()) {
+    } else if (thinning.was_interrupted()) {
       recording.warnings.push_back(fmt::format(
           "--event {} happens {:.0f} times a second, and each costs its thread {:.0f} µs. It was "
-          "recorded in bursts, {:.1f} % of the time, whose values are shown",
-          name, budget.hits_per_second(), static_cast<double>(events_[tag].cost_ns) / kMicrosecond,
-          100 * budget.open_share()));
+          "recorded in bursts of {} ms at random times, {:.1f} % of the time, whose values are "
+          "shown",
+          name, thinning.estimated_per_second(),
+          static_cast<double>(events_[tag].cost_ns) / kMicrosecond, Thinning::kPiece / kMillisecond,
+          100 * thinning.open_share()));
     }
   }
 }

@@ -19,20 +19,23 @@ namespace causalctl::callpath {
 class EventWatch {
  public:
   // Enters the events into the recording. Each that costs something may cost its share of
-  // `most_slowdown`. Throws as watch_events() does, and Error if they need too many uprobes.
-  EventWatch(const std::vector<EventSpec>& specs, double most_slowdown, Pid target,
-             Recording& recording);
+  // `most_slowdown`. Which of them are seen depends on `seed`. Throws as watch_events() does, and
+  // Error if they need too many uprobes.
+  EventWatch(const std::vector<EventSpec>& specs, double most_slowdown, std::uint64_t seed,
+             Pid target, Recording& recording);
 
   const std::vector<WatchedEvent>& events() const { return events_; }  // by tag
   // Closes and opens uprobes so that they do not cost more than they may, `time_ns` after the
   // start.
   void keep_cost_small(Nanoseconds time_ns, perf::Session& session, Counts& counts);
+  // Returns when to call this next at the latest, as `time_ns`; Thinning::kNever if it can wait.
+  Nanoseconds next_ns() const;
   std::vector<double> cost_shares() const;  // by tag: of the busiest thread's time, while open
   void warn(const Counts& counts, const Recorder& recorder, Recording& recording) const;
 
  private:
   struct Cost {
-    CostBudget budget;
+    Thinning thinning;
     std::uint64_t seen = 0;  // how often it was seen in the thread that has it most, while open
     bool is_open = true;
   };

@@ -117,6 +117,9 @@ struct FunctionCount {
   double cost_share = 0;  // of the time of the thread with the most calls, while they were counted
   bool cost_of_all = false;  // that is the time of all threads with such calls together
   std::string missing;       // if some calls are not in it: which, and why
+  // Calls in the time in which they were not counted: an estimate without bias, and its 95 % range,
+  // whose upper end allows for the time that the traps took.
+  double in_gaps = 0, least_in_gaps = 0, most_in_gaps = 0;
 
   static constexpr auto fields() {
     return std::tuple{Field("event", &FunctionCount::event),
@@ -127,7 +130,10 @@ struct FunctionCount {
                       Field("cost_ns", &FunctionCount::cost_ns, kMoment),
                       Field("cost_share", &FunctionCount::cost_share),
                       Field("cost_of_all", &FunctionCount::cost_of_all, kIfSet),
-                      Field("missing", &FunctionCount::missing, kIfSet)};
+                      Field("missing", &FunctionCount::missing, kIfSet),
+                      Field("in_gaps", &FunctionCount::in_gaps, kIfSet),
+                      Field("least_in_gaps", &FunctionCount::least_in_gaps, kIfSet),
+                      Field("most_in_gaps", &FunctionCount::most_in_gaps, kIfSet)};
   }
 };
 

@@ -37,6 +37,7 @@ namespace {
 
 constexpr unsigned kKernelDepth = 127;  // of frame pointers, which Go's chains need
 constexpr Nanoseconds kDrainEvery = 8 * kMillisecond;
+constexpr Nanoseconds kLeastPause = kMillisecond;
 constexpr Nanoseconds kJitterEvery = 100 * kMillisecond;
 constexpr Nanoseconds kLatest = 2;     // intervals of a late reader for which the rings have room
 constexpr unsigned kMostLeaving = 64;  // samples of one thread's switches between two drains
@@ -76,7 +77,7 @@ class Run {
       : settings_(settings),
         hooks_(hooks),
         recording_(recording),
-        events_(settings.events, settings.most_slowdown, target, recording),
+        events_(settings.events, settings.most_slowdown, settings.seed, target, recording),
         opened_(std::in_place, target, session_options(settings, events_.events())),
         session_(*opened_),
         unwinder_(target),
@@ -164,8 +165,11 @@ class Run {
 
   // Moments from which calls are watched must not follow the program's rhythm.
   Nanoseconds pause() {
-    if (!lives_) return kDrainEvery;
-    return std::uniform_int_distribution<Nanoseconds>(kDrainEvery / 2, kDrainEvery)(random_);
+    const Nanoseconds most_ns =
+        lives_ ? std::uniform_int_distribution<Nanoseconds>(kDrainEvery / 2, kDrainEvery)(random_)
+               : kDrainEvery;
+    const Nanoseconds next_ns = events_.next_ns() - (monotonic_now() - begin_ns_);
+    return std::clamp(next_ns, kLeastPause, most_ns);
   }
 
   std::function<void(const perf::SampleEvent&, const unwind::Chain&, NodeId)> sampled_of(
@@ -212,7 +216,7 @@ class Run {
       if (lives_) lives_->take(event);
     }
     mappings_.lost(session_.losses().records_lost, drained_ns_);
-    events_.keep_cost_small(drained_ns_ - begin_ns_, session_, counts_);
+    events_.keep_cost_small(monotonic_now() - begin_ns_, session_, counts_);
   }
 
   void notice_thread(const perf::Event& event) {

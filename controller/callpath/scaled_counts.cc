@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "controller/callpath/shares.h"
+#include "controller/callpath/strata.h"
 
 namespace causalctl::callpath {
 namespace {
@@ -14,16 +15,34 @@ using report::callpath::Count;
 
 // More than a log can hold makes no sense.
 constexpr double kMostCalls = 1ULL << 62U;
-// A thread that spends more than this share of its time on being counted does less else, so that
-// what it would do otherwise is not known.
-constexpr double kMostCostShare = 0.5;
 
-// Returns the calls in the whole time, at the rate of the time in which they were counted.
-std::uint64_t estimated_calls(const FunctionCount& count) {
-  if (count.counted_ns <= 0 || count.counted_ns >= count.wall_ns) return count.calls;
-  const double calls = static_cast<double>(count.calls) * static_cast<double>(count.wall_ns) /
-                       static_cast<double>(count.counted_ns);
-  return static_cast<std::uint64_t>(std::clamp(calls, 0.0, kMostCalls));
+// Calls in the whole time, as far as is known.
+struct Estimate {
+  double calls = 0;
+  double least = 0, most = 0;
+
+  std::uint64_t whole() const {
+    return static_cast<std::uint64_t>(std::clamp(calls, 0.0, kMostCalls));
+  }
+};
+
+bool is_too_dear(const FunctionCount& count) {
+  return count.counted_ns < count.wall_ns && count.cost_share > Strata::kMostCostShare;
+}
+
+Estimate estimated_calls(const FunctionCount& count) {
+  const auto counted = static_cast<double>(count.calls);
+  if (count.counted_ns <= 0 || count.counted_ns >= count.wall_ns)
+    return {counted, counted, counted};
+  double in_gaps = count.in_gaps, least = count.least_in_gaps, most = count.most_in_gaps;
+  if (most <= 0) {  // of a log that does not say it: at the rate of the time in which they were
+    in_gaps = least = most = counted * static_cast<double>(count.wall_ns - count.counted_ns) /
+                             static_cast<double>(count.counted_ns);
+  }
+  least = std::clamp(least, 0.0, kMostCalls);
+  if (is_too_dear(count)) return {counted + least, counted + least, counted + least};
+  in_gaps = std::clamp(in_gaps, least, kMostCalls);
+  return {counted + in_gaps, counted + least, counted + std::clamp(most, in_gaps, kMostCalls)};
 }
 
 }  // namespace
@@ -45,7 +64,7 @@ ScaledCounts scaled_counts(const Recording& run) {
     std::sort(values.begin(), values.end());
     std::vector<std::uint64_t> weights;
     for (const auto& value : values) weights.push_back(std::get<2>(value));
-    const std::uint64_t calls = estimated_calls(*count);
+    const std::uint64_t calls = estimated_calls(*count).whole();
     if (weights.empty()) {
       scaled.unsampled[metric] = calls;
       continue;
@@ -62,6 +81,7 @@ ScaledCounts scaled_counts(const Recording& run) {
 std::vector<Count> counts_of(std::span<const Recording> runs) {
   std::vector<Count> counts;
   std::vector<double> counted_s, wall_s;  // as counts
+  std::vector<Estimate> estimates;
   for (const Recording& run : runs) {
     for (const FunctionCount& each : run.counts) {
       auto at = std::find_if(counts.begin(), counts.end(),
@@ -70,11 +90,15 @@ std::vector<Count> counts_of(std::span<const Recording> runs) {
         at = counts.insert(at, Count{});
         counted_s.push_back(0);
         wall_s.push_back(0);
+        estimates.emplace_back();
       }
       const auto index = static_cast<std::size_t>(at - counts.begin());
       at->column = each.event;
       at->function = each.function;
-      at->calls += estimated_calls(each);
+      const Estimate estimate = estimated_calls(each);
+      at->calls += estimate.whole();
+      estimates[index].least += estimate.least;
+      estimates[index].most += estimate.most;
       at->cost_ns = std::max(at->cost_ns, each.cost_ns);
       at->cost_share = std::clamp(each.cost_share, at->cost_share, 1.0);
       at->cost_of_all = at->cost_of_all || each.cost_of_all;
@@ -87,14 +111,12 @@ std::vector<Count> counts_of(std::span<const Recording> runs) {
     Count& count = counts[i];
     if (wall_s[i] > 0) {
       count.counted_share = counted_s[i] / wall_s[i];
-      count.per_second = static_cast<double>(count.calls) / wall_s[i];
+      count.per_second = estimates[i].least / wall_s[i];
+      count.most_per_second = estimates[i].most / wall_s[i];
     }
     count.exact = count.missing.empty() && count.counted_share >= 1;
-    count.too_dear = count.counted_share < 1 && count.cost_share > kMostCostShare;
-    count.most_per_second = count.per_second;
-    if (count.counted_share < 1 && !count.too_dear) {
-      count.most_per_second /= 1 - count.cost_share;
-    }
+    count.too_dear = count.counted_share < 1 && count.cost_share > Strata::kMostCostShare;
+    if (count.too_dear) count.most_per_second = count.per_second;
   }
   return counts;
 }

@@ -143,6 +143,24 @@ def test_several_functions_share_what_they_may_cost(options, program, tmp_path):
     assert len(costs) == 2 and min(costs) > 0.005 and sum(costs) < 0.04 + 2 * 0.01, report["counts"]
 
 
+def test_the_range_of_a_rate_holds_the_truth(options, program, tmp_path):
+    """Another function is called exactly a fiftieth as often, and counted exactly; calls come in 0.3 s of
+    each second."""
+    with running(program, "fiftieth") as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "8s", "--count", "counted",
+                          "--count", "rarely", "--max-slowdown", "4")
+    counts = by_name(report)
+    assert counts["rarely"]["exact"], report["counts"]
+    truth = 50 * counts["rarely"]["per_second"]
+    least, most = (counts["counted"][key] for key in ("per_second", "most_per_second"))
+    # A 95 % interval, which chance may miss, but hardly by half of its width; or exact.
+    slack = max((most - least) / 2, 0.01 * truth)
+    assert least - slack <= truth <= most + slack, (truth, report["counts"])
+    # Some 20 pieces with calls tell the number to a fifth. The range is some eight times that, as it has
+    # in it that calls come in a part of the time, and more where the machine leaves few pieces.
+    assert most - least < 6 * truth, (truth, report["counts"])
+
+
 def test_too_many_calls_say_what_they_cost(options, program, tmp_path):
     with running(program, "rest", "0") as pid:
         report = recorded(options, tmp_path, pid, "--duration", "3s", "--count", "counted",

@@ -50,11 +50,11 @@ MAY_BE_ABSENT = {
         "losses": {"counts"},
         "losses.chains": {"searched", "too_deep", "unreadable"},
         "losses.account": ACCOUNT,
-        "losses.counts[]": {"cost_of_all", "missing"},
+        "losses.counts[]": {"cost_of_all", "missing", "in_gaps", "least_in_gaps", "most_in_gaps"},
         "end": {"counts", "after_pause_ns", "paused"},
         "end.chains": {"searched", "too_deep", "unreadable"},
         "end.account": ACCOUNT,
-        "end.counts[]": {"cost_of_all", "missing"},
+        "end.counts[]": {"cost_of_all", "missing", "in_gaps", "least_in_gaps", "most_in_gaps"},
     },
 }
 NAMES_AS_KEYS = {"run.facilities"}

@@ -3,7 +3,8 @@
 // `threads`, in many threads, each of which calls it at once and ends soon, four at a time, while a
 // child process does so, too, whose calls are not among those that it prints; `rest`, at the speed
 // of the second argument, in microseconds from one to the next (0: without rest), until it is
-// killed.
+// killed; `fiftieth`, with more work in each call, rarely() once for 50 calls, which come in 0.3 s
+// of each second.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -26,6 +27,8 @@ KEPT void counted(unsigned long work) {
 }
 
 KEPT void never(void) { sink = 1; }
+
+KEPT void rarely(void) { sink = 2; }
 
 KEPT void little(void) {
   counted(200);
@@ -69,6 +72,19 @@ int main(int argc, char** argv) {
     for (int i = 0; i < rounds; i++) {
       little();
       much();
+    }
+  } else if (strcmp(how, "fiftieth") == 0) {
+    puts("ready");
+    fflush(stdout);
+    for (;;) {
+      struct timespec now;
+      clock_gettime(CLOCK_MONOTONIC, &now);
+      if (now.tv_nsec > 300000000) {
+        usleep(1000);
+        continue;
+      }
+      for (int i = 0; i < 50; i++) counted(20000);
+      rarely();
     }
   } else {
     puts("ready");

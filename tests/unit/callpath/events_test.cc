@@ -67,34 +67,48 @@ TEST_CASE("what a sample of an event adds", "[callpath]") {
 }
 
 TEST_CASE("rare events are never interrupted, and dear ones come in bursts", "[callpath]") {
-  CostBudget rare(35'000, 0.03);
-  CostBudget dear(35'000, 0.03);
-  CostBudget free(0, 0.03);
+  Thinning rare(35'000, 0.03, 1);
+  Thinning dear(35'000, 0.03, 1);
+  Thinning free(0, 0.03, 1);
   Nanoseconds spent_ns = 0;
   bool open = true;
-  for (Nanoseconds time_ns = 8 * kMillisecond; time_ns < 10 * kSecond;
-       time_ns += 8 * kMillisecond) {
-    CHECK(rare.may_go_on(6, time_ns));  // 750 in a second
-    CHECK(free.may_go_on(100'000, time_ns));
-    const std::uint64_t hits = open ? 160 : 0;  // 20,000 in a second
+  for (Nanoseconds time_ns = 2 * kMillisecond; time_ns < 20 * kSecond;
+       time_ns += 2 * kMillisecond) {
+    CHECK(rare.step(time_ns / kMillisecond % 4 == 0 ? 3 : 0, time_ns).is_open);  // 750 in a second
+    CHECK(free.step(100'000, time_ns).is_open);
+    const std::uint64_t hits = open ? 40 : 0;  // 20,000 in a second
     spent_ns += static_cast<Nanoseconds>(hits) * 35'000;
-    open = dear.may_go_on(hits, time_ns);
+    open = dear.step(hits, time_ns).is_open;
   }
   CHECK_FALSE(rare.was_interrupted());
+  CHECK(rare.next_ns() == Thinning::kNever);
   CHECK(dear.was_interrupted());
-  CHECK(static_cast<double>(spent_ns) / (10 * kSecond) < 0.032);
+  CHECK(static_cast<double>(spent_ns) / (20 * kSecond) < 0.033);
   CHECK(dear.open_share() == Approx(0.03 / 0.7).margin(0.01));
   CHECK(dear.hits_per_second() == Approx(20'000).epsilon(0.01));
+  CHECK(dear.estimated_per_second() == Approx(20'000).epsilon(0.01));
 }
 
-TEST_CASE("a burst begins when it may, and its rate is that of the time since", "[callpath]") {
-  CostBudget budget(35'000, 0.03);
-  CHECK_FALSE(budget.may_go_on(1000, 100 * kMillisecond));  // 35 ms of 100
-  CHECK_FALSE(budget.may_go_on(0, 1100 * kMillisecond));    // over until 1,167 ms
-  CHECK_FALSE(budget.may_go_on(0, 1200 * kMillisecond, false));
-  CHECK(budget.may_go_on(0, 1300 * kMillisecond));
-  CHECK_FALSE(budget.may_go_on(1000, 1400 * kMillisecond));
-  CHECK(budget.hits_per_second() == Approx(10'000));
+TEST_CASE("a piece of a stratum ends by its time alone, and begins when it may", "[callpath]") {
+  Thinning thinning(35'000, 0.03, 7);
+  CHECK_FALSE(thinning.step(10'000, 9 * kMillisecond).ended);
+  Thinning::Step step = thinning.step(0, 10 * kMillisecond);
+  CHECK(step.ended);
+  CHECK(step.rest_ns == 0);
+  CHECK(step.cost_share == Approx(35));
+  CHECK_FALSE(step.is_open);
+  Nanoseconds begin_ns = thinning.next_ns();
+  CHECK(begin_ns > 10 * kMillisecond);
+  CHECK(begin_ns < 13 * kSecond);  // 350 ms are owed
+  CHECK_FALSE(thinning.step(0, begin_ns - 1).began);
+  CHECK_FALSE(thinning.step(0, begin_ns, false).is_open);
+  begin_ns += 30 * kMillisecond;
+  step = thinning.step(0, begin_ns, true);
+  CHECK(step.began);
+  CHECK(step.is_open);
+  CHECK(thinning.next_ns() == begin_ns + Thinning::kPiece);
+  CHECK_FALSE(thinning.step(0, begin_ns + 5 * kMillisecond).ended);
+  CHECK(thinning.step(0, begin_ns + 12 * kMillisecond).ended);
 }
 
 }  // namespace causalctl::callpath

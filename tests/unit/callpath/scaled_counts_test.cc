@@ -111,19 +111,35 @@ TEST_CASE("calls that were counted in bursts are an estimate", "[callpath][count
   Recording run = counted(1000);
   run.counts[0].counted_ns = kSecond / 2;
   run.counts[0].cost_share = 0.2;
+  run.counts[0].in_gaps = 3000;
+  run.counts[0].least_in_gaps = 2800;
+  run.counts[0].most_in_gaps = 4000;
   const Count count = count_of(std::array{run});
   CHECK_FALSE(count.exact);
   CHECK_FALSE(count.too_dear);
   CHECK(count.calls == 4000);
   CHECK(count.counted_share == Approx(0.25));
-  CHECK(count.per_second == Approx(2000));
+  CHECK(count.per_second == Approx(1900));
   CHECK(count.most_per_second == Approx(2500));
   const auto profile = present(std::array{run});
   CHECK(own_count(profile, "count:c", "c") == 4000);
   CHECK(
       report::callpath::count_lines(profile)[0] ==
-      "calls of c: about 4,000, 2,000 to 2,500 a second. They were counted 25.0 % of the time, as "
+      "calls of c: about 4,000, 1,900 to 2,500 a second. They were counted 25.0 % of the time, as "
       "each costs its thread 35 µs: together 20.0 % of a thread's time while they are counted");
+}
+
+TEST_CASE("a log without a range of the gaps has the rate of what was counted",
+          "[callpath][counts]") {
+  Recording run = counted(1000);
+  run.counts[0].counted_ns = kSecond / 2;
+  Count count = count_of(std::array{run});
+  CHECK(count.calls == 4000);
+  CHECK(count.per_second == Approx(2000));
+  CHECK(count.most_per_second == Approx(2000));
+  run.counts[0].in_gaps = run.counts[0].most_in_gaps = 1e300;  // somebody has changed the log
+  count = count_of(std::array{run});
+  CHECK(count.calls == 1ULL << 62U);
 }
 
 TEST_CASE("of calls that are too dear to count the least number is told", "[callpath][counts]") {
