@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "controller/base/printable.h"
 #include "controller/report/callpath/labels.h"
