@@ -97,8 +97,7 @@ std::string not_used(const std::string& path, const std::string& name, const std
   return fmt::format(
       "warning: {} is debug information of another build of {} ({}), so it is not used\n"
       "  hint: install the debug file of the build that runs, or restart the program from the "
-      "build "
-      "that the debug file belongs to",
+      "build that the debug file belongs to",
       shown(path), shown(name), why);
 }
 

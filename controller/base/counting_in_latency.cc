@@ -16,8 +16,7 @@ std::string words_of_counting(Nanoseconds cost_ns, double mean_s) {
   if (mean_s <= 0 || cost_s < kWorthTelling * mean_s) return "";
   return fmt::format(
       "at least {:.2g} µs of the mean latency, {:.3g} µs, is the cost of counting its begin and "
-      "its "
-      "end: differences look too small. Name places that are farther apart",
+      "its end: differences look too small. Name places that are farther apart",
       1e6 * std::min(cost_s, mean_s), 1e6 * mean_s);
 }
 

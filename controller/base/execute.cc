@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <system_error>
 
 #include "controller/base/error.h"
@@ -28,6 +30,21 @@ std::string hint_for(int error) {
 }
 
 }  // namespace
+
+std::string file_of_program(const std::string& word, std::string_view paths) {
+  std::error_code ignored;
+  const auto is_program = [&](const std::string& path) {
+    return std::filesystem::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+  };
+  if (word.find('/') != word.npos) return is_program(word) ? word : "";
+  while (!paths.empty()) {
+    const auto colon = std::min(paths.find(':'), paths.size());
+    std::string file = std::string(paths.substr(0, colon)) + "/" + word;
+    if (is_program(file)) return file;
+    paths.remove_prefix(std::min(colon + 1, paths.size()));
+  }
+  return "";
+}
 
 void execute(std::vector<std::string> words, const std::map<std::string, std::string>& settings,
              const std::string& directory) {

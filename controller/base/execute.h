@@ -3,14 +3,18 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace causalctl {
 
+// Returns the file that `word` names, along `paths` (as PATH has them) where it has no slash; empty
+// if none may be executed.
+std::string file_of_program(const std::string& word, std::string_view paths);
+
 // Executes `words` in `directory` (empty: ours), with our environment and `settings` over it; the
-// program is looked for along the PATH that results. It is no longer the first to be ended
-// where memory runs out (oom_score.h). Throws UsageError that names what failed. For
-// a forked child.
+// program is looked for along the PATH that results. It is no longer the first to be ended where
+// memory runs out (oom_score.h). Throws UsageError that names what failed. For a forked child.
 [[noreturn]] void execute(std::vector<std::string> words,
                           const std::map<std::string, std::string>& settings,
                           const std::string& directory);

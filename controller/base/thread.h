@@ -15,8 +15,7 @@ namespace causalctl {
 // What to do where the kernel makes no further thread or process.
 inline constexpr const char* kLimitHint =
     "a limit of processes (pids.max of the control group, ulimit -u) or of memory is reached: "
-    "raise "
-    "it, or run causalctl outside of it";
+    "raise it, or run causalctl outside of it";
 
 // `purpose` names the thread in the message. Throws Error if there are too many threads or no
 // memory for a stack.

@@ -20,6 +20,7 @@
 #include "controller/base/helper_process.h"
 #include "controller/base/log.h"
 #include "controller/base/signal_state.h"
+#include "controller/base/temporary_folder.h"
 #include "controller/commands/launched.h"
 #include "controller/commands/left_behind.h"
 #include "controller/commands/lost_rights.h"
@@ -37,8 +38,7 @@ constexpr Nanoseconds kEndPatience = 2 * kSecond;  // wait for the exit status a
 class Scratch {
  public:
   Scratch() {
-    const char* set = std::getenv("TMPDIR");
-    const std::string directory = set != nullptr && *set != '\0' ? set : "/tmp";
+    const std::string directory = temporary_folder();
     std::string pattern = directory + "/causalctl-XXXXXX";
     if (mkdtemp(pattern.data()) == nullptr) {
       throw Error::from_errno(

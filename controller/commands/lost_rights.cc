@@ -6,11 +6,10 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <optional>
-#include <string_view>
 
+#include "controller/base/execute.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 
@@ -20,21 +19,13 @@ namespace {
 // Returns the path of the program that execute() will find; empty if there is none.
 std::string path_of_program(const config::Target& target) {
   const std::string& name = target.command.front();
-  const std::string folder = target.directory.empty() ? "" : target.directory + "/";
-  if (name.starts_with('/')) return name;
-  if (name.find('/') != name.npos) return folder + name;
+  const bool is_below = !name.starts_with('/') && name.find('/') != name.npos;
+  const std::string folder = is_below && !target.directory.empty() ? target.directory + "/" : "";
   const auto set = target.environment.find("PATH");
   const char* ours = std::getenv("PATH");
-  std::string_view paths = set != target.environment.end() ? std::string_view(set->second)
-                           : ours != nullptr               ? ours
-                                                           : "";
-  while (!paths.empty()) {
-    const auto end = std::min(paths.find(':'), paths.size());
-    std::string path = std::string(paths.substr(0, end)) + "/" + name;
-    if (::access(path.c_str(), X_OK) == 0) return path;
-    paths.remove_prefix(std::min(end + 1, paths.size()));
-  }
-  return {};
+  return file_of_program(folder + name, set != target.environment.end() ? set->second.c_str()
+                                        : ours != nullptr               ? ours
+                                                                        : "");
 }
 
 std::optional<ProgramFile> look_at(const std::string& path) {

@@ -21,6 +21,7 @@
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/base/signal_state.h"
+#include "controller/base/temporary_folder.h"
 #include "controller/compare/supervisor.h"
 
 namespace causalctl::compare {
@@ -46,9 +47,7 @@ bool give_back(const Fd& file, std::uint64_t begin, std::uint64_t end) {
 
 // Opens a file without a name. A pipe would stop a command that writes more than is read.
 Fd make_output() {
-  const char* directory = std::getenv("TMPDIR");
-  Fd fd(open(directory != nullptr && *directory != '\0' ? directory : "/tmp",
-             O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600));
+  Fd fd(open(temporary_folder().c_str(), O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600));
   // Not every file system can give back the beginning of a file.
   if (!fd || !give_back(fd, 0, kTrimStep)) fd = Fd(memfd_create("output", MFD_CLOEXEC));
   if (!fd) throw Error::from_errno("memfd_create", errno);

@@ -45,8 +45,7 @@ std::string text_of_births(double births_per_s) {
       "up to {:.3g} threads began in a second, and their first visits, or all, may be missing: "
       "hardware breakpoints and tracepoints are opened on each some 20 ms after its birth, and "
       "latencies without pairs are not known then. --count-by uprobe counts all visits of "
-      "functions "
-      "and lines, which may stand for system calls",
+      "functions and lines, which may stand for system calls",
       births_per_s);
 }
 
