@@ -9,6 +9,7 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
+#include "controller/perf/connections.h"
 #include "controller/perf/translate.h"
 
 namespace causalctl::perf {
@@ -38,7 +39,8 @@ Pid process_of(Tid tid) {
 }  // namespace
 
 Peers::Peers(Pid target, std::set<Pid> ours, WakingFormat waking, bool may_lock)
-    : none_(std::move(ours)),
+    : target_(target),
+      none_(std::move(ours)),
       waking_(waking),
       most_threads_(may_lock ? kMostThreads : kMostThreadsLocked) {
   none_.insert(target);
@@ -141,7 +143,13 @@ void Peers::find_candidates(Nanoseconds now_ns) {
   for (const Tid tid : trials_.take_woken_often(now_ns)) {
     const Pid process = process_of(tid);
     if (process == 0 || none_.contains(process) || processes_.contains(process)) continue;
-    if (trials_.begin(process, now_ns)) woken[process].push_back(tid);
+    if (!trials_.begin(process, now_ns)) continue;
+    if (are_connected(target_, process)) {
+      trials_.end(process);
+      admit(process, "talks with the target over a connection");
+    } else {
+      woken[process].push_back(tid);
+    }
   }
   for (const Pid process : trials_.on_trial()) try_out(process, std::move(woken[process]));
 }
@@ -173,13 +181,17 @@ void Peers::try_out(Pid process, std::vector<Tid> first) {
   }
 }
 
+void Peers::admit(Pid process, std::string_view why) {
+  processes_.emplace(process, 0);
+  std::string& name = names_[process];
+  name = fmt::format("{} (process {})", procfs::status(process).value_or(procfs::Status{}).name,
+                     process);
+  log::note("{} {}: its switches are watched, too", name, why);
+}
+
 void Peers::find_peers(Nanoseconds now_ns) {
   for (const Pid process : trials_.take_peers(now_ns)) {
-    processes_.emplace(process, 0);
-    std::string& name = names_[process];
-    name = fmt::format("{} (process {})", procfs::status(process).value_or(procfs::Status{}).name,
-                       process);
-    log::note("{} exchanges wake-ups with the target: its switches are watched, too", name);
+    admit(process, "exchanges wake-ups with the target");
   }
   std::erase_if(tried_, [this](const auto& entry) {
     return !trials_.on_trial(entry.second.process) || entry.second.events.ended();

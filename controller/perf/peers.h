@@ -4,8 +4,9 @@
 // "Other processes"). Nothing is injected into them, and nothing in them is sampled.
 //
 // A process is followed, with all its threads, from the scan after it was seen that the target
-// often wakes one of them, and that it wakes threads of the target in turn: that is a conversation,
-// not a message or an accident (peer_trials.h). Kernel threads count as devices. A process that may
+// often wakes one of them, and that both hold an end of one connection (connections.h), or that it
+// wakes threads of the target in turn: that is a conversation, not a message or an accident
+// (peer_trials.h). Kernel threads count as devices. A process that may
 // not or cannot be followed as a whole is not followed at all: it then belongs to the outside
 // world, which runs on the target's clock.
 #pragma once
@@ -58,12 +59,14 @@ class Peers {
   void find_candidates(Nanoseconds now_ns);
   void try_out(Pid process, std::vector<Tid> first);
   void find_peers(Nanoseconds now_ns);
+  void admit(Pid process, std::string_view why);
   void scan_process(Pid process, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
   bool open(Pid process, Tid tid, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
   template <typename Which>
   void close(Nanoseconds now_ns, Merger& merger, Which&& which);
   void refuse(Pid process, std::string_view what, const std::string& cause);
 
+  Pid target_;
   std::set<Pid> none_;  // processes that are not peers, or not any more
   WakingFormat waking_;
   ThreadPlan plan_;

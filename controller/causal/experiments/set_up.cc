@@ -103,10 +103,12 @@ void SetUp::test_pace() const {
       : test->cores_short ? ""
                           : "not ");
   if (!settings.experiment.pace_test || waits * kSecond < kFewWaits * passed_ns()) return;
+  // Requests of a program that hardly waits for them queue up, so that their pace is its own. No
+  // pause could show the contrary: any is longer than what the program has to spare.
+  if (spare().waiting <= kHardlyWaits) return;
   if (!test) {
     const double of_all = static_cast<double>(waits) / static_cast<double>(waits + other_waits);
-    // Requests of a program that hardly waits for them queue up, so that their pace is its own.
-    if (of_all > kFewOfWaits && spare().waiting > kHardlyWaits) {
+    if (of_all > kFewOfWaits) {
       near_quota ? leave_pace_open("a quota of CPU time stops it", "without the quota")
                  : leave_pace_open("cores are short", "while the machine is less busy");
     }

@@ -1,4 +1,5 @@
 // Tests processes with which the target exchanges wake-ups, and whose threads are followed, too.
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,26 +14,39 @@ namespace causalctl::perf::test {
 
 namespace {
 
-struct Line {  // both ends of a conversation
+struct Ends {
   std::array<int, 2> ends{};
-  Line() { REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0); }
-  ~Line() {
+  Ends() = default;
+  ~Ends() {
     for (const int end : ends) close(end);
   }
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
+  Ends(const Ends&) = delete;
+  Ends& operator=(const Ends&) = delete;
+};
+
+struct Line : Ends {  // both ends of a connection
+  Line() { REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0); }
+};
+
+struct Pipe : Ends {  // what is read, what is written
+  Pipe() { REQUIRE(pipe2(ends.data(), O_CLOEXEC) == 0); }
+};
+
+// Both ends of a conversation that is no connection.
+struct Pipes {
+  Pipe asked, answered;
 };
 
 // Answers so late that the asking thread is blocked by then.
-void answer(int end) {
+void answer(int in, int out) {
   char request = 0;
-  while (read(end, &request, 1) == 1 && usleep(500) == 0 && write(end, &request, 1) == 1) {
+  while (read(in, &request, 1) == 1 && usleep(500) == 0 && write(out, &request, 1) == 1) {
   }
 }
 
-void ask(int end, int times) {
+void ask(int out, int in, int times) {
   char request = 'r';
-  for (int i = 0; i < times && write(end, &request, 1) == 1 && read(end, &request, 1) == 1; ++i) {
+  for (int i = 0; i < times && write(out, &request, 1) == 1 && read(in, &request, 1) == 1; ++i) {
     usleep(1000);
   }
 }
@@ -59,11 +73,11 @@ bool begin(Session& session, Child& target, Child& client) {
 
 TEST_CASE("Who talks to the target is followed, with all its threads", "[perf]") {
   if (!perf_is_allowed()) return;
-  const Line line;
-  Child target([&] { answer(line.ends[0]); });
+  const Pipes line;
+  Child target([&] { answer(line.asked.ends[0], line.answered.ends[1]); });
   Child client([&] {
     std::thread other([] { usleep(10'000'000); });
-    ask(line.ends[1], 10'000);
+    ask(line.asked.ends[1], line.answered.ends[0], 10'000);
   });
   Session session(target.pid(), {});
   if (!begin(session, target, client)) return;
@@ -107,8 +121,8 @@ TEST_CASE("Nobody is followed who is ours, or where that is not asked for", "[pe
   if (!perf_is_allowed()) return;
   const bool ours = GENERATE(false, true);
   const Line line;
-  Child target([&] { answer(line.ends[0]); });
-  Child client([&] { ask(line.ends[1], 10'000); });
+  Child target([&] { answer(line.ends[0], line.ends[0]); });
+  Child client([&] { ask(line.ends[1], line.ends[1], 10'000); });
   SessionOptions options;
   options.peers = ours;
   if (ours) options.ours = {client.pid()};
@@ -124,17 +138,17 @@ TEST_CASE("Nobody is followed who is ours, or where that is not asked for", "[pe
 
 TEST_CASE("Who is woken by the target, but does not wake it, is not followed", "[perf]") {
   if (!perf_is_allowed()) return;
-  const Line line;
-  const Line apart;
+  const Pipe line;
+  const Pipe apart;
   Child target([&] {
     char request = 'r';
-    while (write(line.ends[0], &request, 1) == 1 && usleep(500) == 0) {
+    while (write(line.ends[1], &request, 1) == 1 && usleep(500) == 0) {
     }
   });
   // It answers, but to another process.
   Child listener([&] {
     char request = 0;
-    while (read(line.ends[1], &request, 1) == 1 && write(apart.ends[1], &request, 1) == 1) {
+    while (read(line.ends[0], &request, 1) == 1 && write(apart.ends[1], &request, 1) == 1) {
     }
   });
   Child stranger([&] {
@@ -153,15 +167,36 @@ TEST_CASE("Who is woken by the target, but does not wake it, is not followed", "
   CHECK(session.losses().records_lost == 0);
 }
 
+TEST_CASE("Who is connected with the target is followed, though it never wakes it", "[perf]") {
+  if (!perf_is_allowed()) return;
+  const Line line;
+  // It never sleeps, as a server that has more requests than it can answer.
+  Child target([&] {
+    char request = 'r';
+    while (write(line.ends[0], &request, 1) == 1) spin_for(500 * kMicrosecond);
+  });
+  Child client([&] {
+    char request = 0;
+    while (read(line.ends[1], &request, 1) == 1) {
+    }
+  });
+  Session session(target.pid(), {});
+  if (!begin(session, target, client)) return;
+  std::vector<Event> events;
+  const auto followed = [](const auto& so_far) { return !peer_starts(so_far).empty(); };
+  REQUIRE(drain_until(session, events, followed));
+  CHECK(peer_starts(events)[0].thread.tid == client.pid());
+}
+
 TEST_CASE("Who got a message or two is not followed", "[perf]") {
   if (!perf_is_allowed()) return;
   const Line line;
   Child target([&] {
-    answer(line.ends[0]);
+    answer(line.ends[0], line.ends[0]);
     await_go();
   });
   Child client([&] {
-    ask(line.ends[1], 5);
+    ask(line.ends[1], line.ends[1], 5);
     await_go();
   });
   Session session(target.pid(), {});
@@ -176,11 +211,11 @@ TEST_CASE("Who got a message or two is not followed", "[perf]") {
 TEST_CASE("A peer that executes another program is followed under its new number", "[perf]") {
   if (!perf_is_allowed()) return;
   const Line line;
-  Child target([&] { answer(line.ends[0]); });
+  Child target([&] { answer(line.ends[0], line.ends[0]); });
   Child client([&] {
     // A thread other than the main thread executes the program, and gets the main thread's number.
     std::thread([&] {
-      ask(line.ends[1], 300);  // until it is followed
+      ask(line.ends[1], line.ends[1], 300);  // until it is followed
       dup2(line.ends[1], 0);
       dup2(line.ends[1], 1);
       execl("/bin/sh", "sh", "-c", "while printf r && head -c 1 >/dev/null; do :; done", nullptr);
