@@ -72,15 +72,19 @@ void Counters::start() {
   }
 }
 
-void Counters::visit(std::uint32_t tag, Tid thread, Nanoseconds virtual_ns) {
+void Counters::visit(std::uint32_t tag, Tid thread, Nanoseconds virtual_ns, Nanoseconds gained_ns) {
   INVARIANT(tag < points_.size());
   ++totals_[tag];
   if (points_[tag].kind == CountedPoint::Kind::throughput) {
     Throughput& point = throughput_[tag];
     // First and last are told by real time: the more the threads' virtual times differ, the farther
     // apart the smallest and the largest stamp would lie.
-    if (point.visits == 0) point.first_ns = virtual_ns;
+    if (point.visits == 0) {
+      point.first_ns = virtual_ns;
+      point.first_gained_ns = gained_ns;
+    }
     point.last_ns = virtual_ns;
+    point.last_gained_ns = gained_ns;
     ++point.visits;
     return;
   }
@@ -135,7 +139,9 @@ std::vector<Nanoseconds> Counters::measured(const Latency& latency) {
 std::vector<ThroughputCount> Counters::throughput() const {
   std::vector<ThroughputCount> counts;
   for (const auto& [tag, point] : throughput_) {
-    counts.push_back({points_[tag].name, point.visits, point.first_ns, point.last_ns});
+    const Nanoseconds gained_ns = point.last_gained_ns - point.first_gained_ns;
+    counts.push_back({points_[tag].name, point.visits, point.first_ns, point.last_ns,
+                      point.last_ns - point.first_ns + gained_ns});
   }
   return counts;
 }

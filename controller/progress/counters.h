@@ -33,11 +33,14 @@ struct ThroughputCount {
   // were fewer than two.
   Nanoseconds first_ns = 0;
   Nanoseconds last_ns = 0;
+  // Real time between the two, without stops by a quota; 0 if there were fewer than two.
+  Nanoseconds real_ns = 0;
 
   static constexpr auto fields() {
     return std::tuple{
         Field("name", &ThroughputCount::name), Field("visits", &ThroughputCount::visits),
-        Field("first_ns", &ThroughputCount::first_ns), Field("last_ns", &ThroughputCount::last_ns)};
+        Field("first_ns", &ThroughputCount::first_ns), Field("last_ns", &ThroughputCount::last_ns),
+        Field("real_ns", &ThroughputCount::real_ns, kIfSet)};
   }
 };
 
@@ -75,8 +78,9 @@ class Counters {
   explicit Counters(std::vector<CountedPoint> points);  // index: the tag
 
   void start();  // of an experiment; what is in progress stays
-  // `virtual_ns`: since the start of the experiment.
-  void visit(std::uint32_t tag, Tid thread, Nanoseconds virtual_ns);
+  // `virtual_ns`: since the start of the experiment. `gained_ns`: how much less that is than the
+  // real time.
+  void visit(std::uint32_t tag, Tid thread, Nanoseconds virtual_ns, Nanoseconds gained_ns = 0);
   // One of before the start of which the kernel tells only now. It does not count, but changes what
   // was in progress at the start.
   void late_visit(std::uint32_t tag, Tid thread);
@@ -99,6 +103,7 @@ class Counters {
   struct Throughput {
     std::uint64_t visits = 0;
     Nanoseconds first_ns = 0, last_ns = 0;
+    Nanoseconds first_gained_ns = 0, last_gained_ns = 0;
   };
   // Of a thread that has begun or ended work of a latency point.
   struct Worker {

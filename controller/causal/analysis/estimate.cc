@@ -30,6 +30,10 @@ using report::Report;
 using report::UnitResult;
 using report::Verdict;
 
+// Where effects are scaled by the number of samples, that alone makes for this noise, of which
+// nothing was seen yet.
+constexpr Noise kBySamples{1, 0};
+
 // Returns the pool with the largest certain effect, since a slope understates a unit that
 // saturates.
 std::optional<report::CurvePoint> best_of(const std::vector<report::CurvePoint>& pools,
@@ -237,6 +241,7 @@ ProgressResult estimate_point(const std::vector<Run>& runs, const Report& report
   result.latency = point.latency;
   result.runs = counted.size();
   result.null_effect = null;
+  result.within = effects.within;
   result.bearing = bearing_of(counted, report, point, null);
   describe(counted, point, result);
   if (!point.latency) result.pacing = described_pacing(runs, point.name);
@@ -250,7 +255,13 @@ ProgressResult estimate_point(const std::vector<Run>& runs, const Report& report
   }
   std::vector<std::vector<Effect>> effects_of_units;
   for (const auto& [name, of_unit] : by_unit) effects_of_units.push_back(of_unit);
-  const std::vector<CleanUnit> cleaned = clean(effects_of_units, baseline_noise(effects.nulls));
+  std::vector<CleanUnit> cleaned =
+      clean(effects_of_units, effects.within ? kBySamples : baseline_noise(effects.nulls));
+  if (effects.within) {
+    for (CleanUnit& unit : cleaned) {
+      unit.noise.variance = std::max(unit.noise.variance, kBySamples.variance);
+    }
+  }
 
   std::size_t next = 0;
   for (const auto& [name, unit] : totals.units) {

@@ -13,6 +13,8 @@ namespace causalctl::causal {
 namespace {
 
 constexpr std::size_t kFewestForStalls = 5;
+constexpr double kMostOfTheTime =
+    0.95;  // that a unit is taken to have, since its share has an error
 
 template <typename Count>
 const Count* find(const std::vector<Count>& counts, const std::string& name) {
@@ -48,18 +50,50 @@ double partly_real(double virtual_s, const Experiment& experiment, const Through
   return std::pow(virtual_s, 1 - unfelt) * std::pow(real_s, unfelt);
 }
 
+// The same time per visit as throughput_s(), in real seconds; 0 if the log does not have it.
+double real_throughput_s(const Experiment& experiment, const ThroughputCount& count) {
+  if (count.visits == 0) return 0;
+  if (count.visits == 1) return seconds(experiment.effective_ns + experiment.delay_ns);
+  return seconds(count.real_ns) / static_cast<double>(count.visits - 1);
+}
+
+// Returns log(virtual / real time per visit); nullopt if there are no visits, or it is not known.
+std::optional<double> log_gain(const Experiment& experiment, const Point& point, double unfelt) {
+  const ThroughputCount* count = find(experiment.throughput, point.name);
+  if (point.latency || count == nullptr) return std::nullopt;
+  const double virtual_s = throughput_s(experiment, *count);
+  const double real_s = real_throughput_s(experiment, *count);
+  if (virtual_s <= 0 || real_s <= 0) return std::nullopt;
+  return (1 - unfelt) * std::log(virtual_s / real_s);
+}
+
+// Returns whether a treatment of the runs is comparable with its own real time.
+bool is_comparable_within(const std::vector<Run>& runs, const Point& point) {
+  bool any = false;
+  for (const Run& run : runs) {
+    for (const Experiment& experiment : run.experiments) {
+      if (!experiment.discarded.empty() || !period_s(experiment, point)) continue;
+      if (experiment.asked_ns != 0 || experiment.pauses != 0) return false;
+      if (!log_gain(experiment, point, 0)) return false;
+      any = true;
+    }
+  }
+  return any;
+}
+
 struct Observation {
   const Experiment* experiment;
-  double log_period;
+  double log_period;  // within: relative to the real one
 };
 
 // Those that count and have data, in time order.
-std::vector<Observation> observe(const Run& run, const Point& point, double unfelt) {
+std::vector<Observation> observe(const Run& run, const Point& point, double unfelt, bool within) {
   std::vector<Observation> all;
   for (const Experiment& experiment : run.experiments) {
     if (!experiment.discarded.empty()) continue;
     if (const auto period = period_s(experiment, point, unfelt)) {
-      all.push_back({&experiment, std::log(*period)});
+      all.push_back(
+          {&experiment, within ? *log_gain(experiment, point, unfelt) : std::log(*period)});
     }
   }
   std::stable_sort(all.begin(), all.end(), [](const Observation& a, const Observation& b) {
@@ -143,6 +177,35 @@ void compare_run(const std::vector<Observation>& all, const Baselines& baselines
   }
 }
 
+// Gives the effects the noise of the number of samples in the unit: that of a binomial
+// distribution, by the mean share of the time that the unit has. By the number in the experiment
+// itself, those with few samples would count more, and effects would be too small. Baselines have
+// none, and no part in it.
+void scale_by_samples(const std::vector<Run>& runs, std::vector<Effect>& effects) {
+  struct Seen {
+    double samples = 0;
+    double wall_ns = 0;
+  };
+  std::map<std::string, Seen> units;
+  for (const Effect& effect : effects) {
+    Seen& seen = units[effect.experiment->unit.name];
+    seen.samples += static_cast<double>(effect.experiment->samples);
+    seen.wall_ns += static_cast<double>(effect.experiment->wall_ns);
+  }
+  for (Effect& effect : effects) {
+    const Experiment& experiment = *effect.experiment;
+    const Seen& seen = units[experiment.unit.name];
+    const auto period_ns = static_cast<double>(runs[effect.run].overhead.period_ns);
+    const auto wall_ns = static_cast<double>(experiment.wall_ns);
+    const double expected = std::max(1.0, seen.samples * wall_ns / seen.wall_ns);
+    const double share = std::min(expected * period_ns / wall_ns, kMostOfTheTime);
+    const double deviation_ns = period_ns * std::sqrt(expected * (1 - share));
+    effect.noise_scale =
+        experiment.speedup * deviation_ns / wall_ns / (1 - experiment.speedup * share);
+    effect.baselines = {};
+  }
+}
+
 // Every second baseline plays the treatment, so that the self-check runs through what the results
 // run through. Comparing *every* baseline with its neighbours would be no check: the sum telescopes
 // to nothing whatever the data.
@@ -187,11 +250,12 @@ std::uint64_t visits_of(const Experiment& experiment, const Point& point) {
 
 PointEffects compare(const std::vector<Run>& runs, const Point& point) {
   PointEffects effects;
+  effects.within = is_comparable_within(runs, point);
   for (std::size_t number = 0; number < runs.size(); ++number) {
     const Run& run = runs[number];
     if (unpaired(run, point)) continue;
     const Unfelt unfelt = point.latency ? Unfelt{} : unfelt_of(run, point.name);
-    const std::vector<Observation> all = observe(run, point, unfelt.share);
+    const std::vector<Observation> all = observe(run, point, unfelt.share, effects.within);
     const Baselines baselines(all);
     const std::size_t treatments = effects.treatments.size();
     const std::size_t nulls = effects.nulls.size();
@@ -201,6 +265,7 @@ PointEffects compare(const std::vector<Run>& runs, const Point& point) {
     for (Effect& effect : std::span(effects.treatments).subspan(treatments)) effect.run = number;
     for (Effect& effect : std::span(effects.nulls).subspan(nulls)) effect.run = number;
   }
+  if (effects.within) scale_by_samples(runs, effects.treatments);
   return effects;
 }
 

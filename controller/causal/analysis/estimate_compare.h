@@ -7,6 +7,11 @@
 // logarithms, so that twice as slow and twice as fast weigh the same and no average of ratios is
 // biased. A baseline during which the machine stalled would spoil both its neighbours: those far
 // from the baselines around them are passed over.
+//
+// Where nothing was ever paused, as in a program of one thread, a treatment runs exactly as a
+// baseline does: only its virtual time differs. Then the real time of its own visits stands for
+// their time without the speedup. What the machine, and the work, make of one experiment or of
+// another is in both, and cancels. What is left is how many samples the unit happened to get.
 #pragma once
 
 #include <array>
@@ -37,12 +42,15 @@ struct Effect {
                                                     // with share_effect.h
   Unfelt unfelt = {};                               // of the point, in that run
   std::size_t run = 0;                              // which of the runs that were compared
-  double noise_scale = 1;                           // of that run (estimate_run_noise.h)
+  // The standard deviation of its noise, as a multiple: of that run (estimate_run_noise.h), or by
+  // the number of samples that it hangs on.
+  double noise_scale = 1;
 };
 
 struct PointEffects {
   std::vector<Effect> treatments;  // in time order within each run
   std::vector<Effect> nulls;       // baselines against their neighbouring baselines
+  bool within = false;             // periods are relative to real ones of the same experiment
 };
 
 // Time per visit, in virtual seconds (latency: time from begin to end); nullopt: no data. What of

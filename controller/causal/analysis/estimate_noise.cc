@@ -179,6 +179,7 @@ Residuals residuals_of_nulls(std::span<const Effect> nulls) {
 }  // namespace
 
 void scale_noise(PointEffects& effects) {
+  if (effects.within) return;  // it is scaled by the number of samples
   std::vector<std::vector<Effect>> nulls;
   for (const Effect& null : effects.nulls) {
     if (nulls.size() <= null.run) nulls.resize(null.run + 1);

@@ -157,7 +157,8 @@ void Engine::visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns) {
   if (time_ns < window_from_ns_) return parts_.counters.late_visit(tag, thread);
   if (one_unit_of_work_) delay_at_visit_ns_ = delay_ns();
   const Nanoseconds gained_ns = ledger_.lead(thread) - window_lead_ns_;
-  parts_.counters.visit(tag, thread, time_ns - gained_ns - quota_stopped_ns() - window_from_ns_);
+  parts_.counters.visit(tag, thread, time_ns - gained_ns - quota_stopped_ns() - window_from_ns_,
+                        gained_ns);
 }
 
 void Engine::apply(const perf::ThreadStartEvent& event) {

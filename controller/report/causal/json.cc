@@ -99,7 +99,8 @@ Json progress_json(const ProgressResult& point) {
                {"visit_cost_ns", point.visit_cost_ns},
                {"null_effect", json_number(point.null_effect, &Interval::value)},
                {"null_low", json_number(point.null_effect, &Interval::low)},
-               {"null_high", json_number(point.null_effect, &Interval::high)}};
+               {"null_high", json_number(point.null_effect, &Interval::high)},
+               {"compared_with", point.within ? "itself" : "baselines"}};
   if (const auto& pacing = point.pacing) {
     json["pacing"] = {{"pace", name_of(pacing->pace)},
                       {"held_back", json_number(pacing->paused_share)},

@@ -186,6 +186,8 @@ struct ProgressResult {
   double rate_per_s = 0;
   std::optional<double> mean_latency_s, p50_latency_s, p99_latency_s;  // of the baselines
   std::optional<Interval> null_effect;  // baselines compared with baselines
+  // Each experiment was compared with its own real time, because no thread was ever paused.
+  bool within = false;
   Bearing bearing;
   std::optional<Pacing> pacing;   // from the first run that has it
   std::string counted_by;         // "uprobe at 6 places"; from the first run that says it

@@ -186,14 +186,18 @@ void write_warnings(const std::vector<Warning>& warnings, Text& out) {
 }
 
 // If no thread was paused, the gain is computed from virtual time alone, and the text says so.
-void write_tested(const Tested& tested, Text& out) {
+void write_tested(const Report& report, Text& out) {
+  const Tested& tested = report.selfcheck.tested;
+  const bool within = std::any_of(report.progress.begin(), report.progress.end(),
+                                  [](const ProgressResult& point) { return point.within; });
   if (tested.experiments == 0) return;
   out.line(
       "             of {} experiments with a speedup the unit was sampled in {}, a thread paused "
       "in {}{}",
       grouped(tested.experiments), grouped(tested.sampled), grouped(tested.paused),
       tested.sampled > 0 && tested.paused == 0
-          ? ": what is gained is computed from who waits for whom"
+          ? fmt::format(": what is gained is computed from who waits for whom{}",
+                        within ? ", in each experiment by itself" : "")
           : "");
 }
 
@@ -214,7 +218,7 @@ void write_checks(const Report& report, Text& out) {
     out.line("             … on {}: {}", printable(point->name),
              percent_interval(*point->null_effect));
   }
-  write_tested(check.tested, out);
+  write_tested(report, out);
   out.line("             delay asked for {}, paid {}", duration(check.delay_asked_ns),
            duration(check.delay_paid_ns));
   out.line(
