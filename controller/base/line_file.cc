@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "controller/base/clock.h"
+#include "controller/base/ends.h"
 #include "controller/base/error.h"
 #include "controller/base/fd.h"
 #include "controller/base/output_file.h"
@@ -18,7 +20,6 @@ namespace causalctl {
 namespace {
 
 constexpr std::size_t kMostWaiting = std::size_t{64} << 20;  // bytes
-constexpr Nanoseconds kPatience = 250 * kMillisecond;        // with one line
 constexpr const char* kAnother = "name another file with --output FILE";
 
 bool is_regular(int fd, off_t* size) {
@@ -137,24 +138,37 @@ LineFile::LineFile(const std::string& path, const LogKind& kind) : file_(std::ma
   if (ends_inside_line(file_->fd.get())) append("\n");
 }
 
-LineFile::~LineFile() { writer_.wait(kForEver); }
+LineFile::~LineFile() { wait(kSlowDisk); }
 
 void LineFile::append(const std::string& line) {
   const bool waits = writer_.jobs() > 0;
   writer_.give([file = file_, line] { file->write(line); }, line.size());
-  if (!waits) writer_.wait(kPatience);
+  if (!waits && patience_left_ns_ > 0) {
+    const Nanoseconds before_ns = monotonic_now();
+    writer_.wait(patience_left_ns_);
+    patience_left_ns_ -= monotonic_now() - before_ns;
+  }
   throw_failure();
 }
 
-void LineFile::finish() {
-  writer_.wait(kForEver);
+void LineFile::finish(Nanoseconds patience_ns) {
+  stuck_ = !wait(patience_ns);
   throw_failure();
+}
+
+bool LineFile::wait(Nanoseconds patience_ns) const {
+  const PatienceWithFiles patience(patience_ns);
+  for (std::size_t left = writer_.bytes(); !stuck_ && !writer_.wait(patience_ns);) {
+    if (writer_.bytes() >= left) return false;
+    left = writer_.bytes();
+  }
+  return !stuck_;
 }
 
 void LineFile::throw_failure() {
   const int error = file_->error.exchange(0);
-  const bool stuck = writer_.bytes() > kMostWaiting;
-  if ((error == 0 && !stuck) || failed_) return;
+  stuck_ = stuck_ || writer_.bytes() > kMostWaiting;
+  if ((error == 0 && !stuck_) || failed_) return;
   failed_ = true;
   const std::string what = fmt::format("write({})", file_->path);
   const std::string hint =

@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "controller/base/aside.h"
+#include "controller/base/output_file.h"
+#include "controller/base/types.h"
 
 namespace causalctl {
 
@@ -37,7 +39,7 @@ class LineFile {
   // something other than a line of such a log.
   static void check(const std::string& path, const LogKind& kind);
 
-  // Waits until all lines are written.
+  // Waits until all lines are written, or the file system does not answer, as finish() does.
   ~LineFile();
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
@@ -47,17 +49,23 @@ class LineFile {
   // or finish() throws Error; so does a call when too many lines wait. Later failures do not throw,
   // so that the caller can still try to write the end of the run.
   void append(const std::string& line);
-  // Waits until all lines are written. Throws as append() does.
-  void finish();
+  // Waits until all lines are written, for as long as one is within this time. Throws as append()
+  // does.
+  void finish(Nanoseconds patience_ns = kSlowDisk);
 
   bool failed() const { return failed_; }  // at least one line is missing
 
  private:
   struct File;
   void throw_failure();
+  bool wait(Nanoseconds patience_ns) const;
 
   std::shared_ptr<File> file_;
   Aside writer_;
+  // How long all calls of append() together wait for what they have given, so that an error is
+  // known at once. A file system that is slow has lines waiting from then on.
+  Nanoseconds patience_left_ns_ = 250 * kMillisecond;
+  bool stuck_ = false;  // the file system does not answer
   bool failed_ = false;
 };
 

@@ -15,7 +15,6 @@ namespace causalctl {
 namespace {
 
 constexpr const char* kAnotherOutput = "name another file with --output FILE";
-constexpr Nanoseconds kSlowDisk = 10 * kSecond;
 
 std::string directory_of(const std::string& path) {
   const auto slash = path.rfind('/');

@@ -9,8 +9,12 @@
 
 #include "controller/base/ends.h"
 #include "controller/base/fd.h"
+#include "controller/base/types.h"
 
 namespace causalctl {
+
+// How long a file that the user named may take, also after a request to end.
+inline constexpr Nanoseconds kSlowDisk = 10 * kSecond;
 
 // Creates `path` with mode 0600 (less the umask), or opens it for appending. `path` may be a
 // device. An existing file keeps its mode and its content. Throws Error, before anything is

@@ -53,6 +53,12 @@ TEST_CASE("lines are appended to a file that takes nothing, without waiting", "[
       CHECK_THROWS_AS(file.finish(), Error);
       CHECK(file.failed());
     }
+    SECTION("at the end it is not waited for ever") {
+      CHECK_THROWS_WITH(file.finish(50 * kMillisecond), Catch::Contains("does not answer"));
+      CHECK(file.failed());
+      CHECK_NOTHROW(file.finish());  // it has been told, and nobody waits again
+      full.hang_up();
+    }
     SECTION("no more lines are kept than fit into some memory") {
       const std::string mebibyte(1 << 20, 'x');
       const auto append_many = [&] {
