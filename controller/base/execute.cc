@@ -37,13 +37,22 @@ std::string file_of_program(const std::string& word, std::string_view paths) {
     return std::filesystem::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
   };
   if (word.find('/') != word.npos) return is_program(word) ? word : "";
-  while (!paths.empty()) {
+  for (;;) {
     const auto colon = std::min(paths.find(':'), paths.size());
-    std::string file = std::string(paths.substr(0, colon)) + "/" + word;
+    const std::string folder(colon > 0 ? paths.substr(0, colon) : ".");
+    std::string file = folder + "/" + word;
     if (is_program(file)) return file;
-    paths.remove_prefix(std::min(colon + 1, paths.size()));
+    if (colon == paths.size()) return "";
+    paths.remove_prefix(colon + 1);
   }
-  return "";
+}
+
+std::string search_path(const std::map<std::string, std::string>& settings) {
+  if (const auto set = settings.find("PATH"); set != settings.end()) return set->second;
+  if (const char* ours = std::getenv("PATH")) return ours;
+  std::string usual(::confstr(_CS_PATH, nullptr, 0), '\0');
+  ::confstr(_CS_PATH, usual.data(), usual.size());
+  return usual.substr(0, usual.find('\0'));
 }
 
 void execute(std::vector<std::string> words, const std::map<std::string, std::string>& settings,

@@ -8,9 +8,13 @@
 
 namespace causalctl {
 
-// Returns the file that `word` names, along `paths` (as PATH has them) where it has no slash; empty
-// if none may be executed.
+// Returns the file that `word` names, along `paths` (as PATH has them, an empty one being our
+// working directory) where it has no slash; empty if none may be executed.
 std::string file_of_program(const std::string& word, std::string_view paths);
+
+// Returns along which paths execute() looks for a program: PATH of `settings` or of our
+// environment, or without any the system's own.
+std::string search_path(const std::map<std::string, std::string>& settings);
 
 // Executes `words` in `directory` (empty: ours), with our environment and `settings` over it; the
 // program is looked for along the PATH that results. It is no longer the first to be ended where

@@ -202,16 +202,32 @@ std::vector<Pid> descendants(Pid ancestor) {
   return found;
 }
 
+namespace {
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// The kernel cuts a name. Of a longer one, a word of the command line tells the rest.
+bool is_called(Pid pid, const std::string& name) {
+  constexpr std::size_t kLongestComm = 15;
+  if (file_name(executable(pid)) == name) return true;
+  const auto comm = read_text(fmt::format("/proc/{}/comm", pid));
+  if (comm != name.substr(0, kLongestComm) + "\n") return false;
+  if (name.size() <= kLongestComm) return true;
+  const std::string words = read_text(fmt::format("/proc/{}/cmdline", pid)).value_or("");
+  for (std::size_t at = 0; at < words.size();) {
+    const std::string_view word(words.c_str() + at);
+    if (file_name(word) == name) return true;
+    at += word.size() + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
 Pid find_process(const std::string& name) {
-  constexpr std::size_t kLongestComm = 15;  // the kernel cuts it
   std::vector<Pid> found;
   for (const Pid pid : processes()) {
-    if (pid == getpid()) continue;
-    const std::string path = executable(pid);
-    const auto comm = read_text(fmt::format("/proc/{}/comm", pid));
-    const bool called_so =
-        path.substr(path.rfind('/') + 1) == name || comm == name.substr(0, kLongestComm) + "\n";
-    if (called_so && !has_ended(pid)) found.push_back(pid);
+    if (pid != getpid() && is_called(pid, name) && !has_ended(pid)) found.push_back(pid);
   }
   if (found.size() == 1) return found.front();
   if (found.empty()) {

@@ -153,9 +153,11 @@ int open_for_library(const char* path, int flags, ...) {
   if ((flags & O_ACCMODE) == O_RDONLY && (flags & kNoReading) == 0) {
     return causalctl::open_for_reading(path, flags | causalctl::kReadOnly);
   }
+  // O_TMPFILE has the bit of O_DIRECTORY, too.
+  const bool is_created = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
   va_list arguments;
   va_start(arguments, flags);
-  const auto mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+  const auto mode = is_created ? va_arg(arguments, mode_t) : 0;
   va_end(arguments);
   return ::openat(AT_FDCWD, path, flags, mode);
 }

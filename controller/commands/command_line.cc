@@ -87,7 +87,7 @@ std::string trimmed_word(const std::string& text) {
 
 Pid process_of(const std::string& text) {
   const std::string word = trimmed_word(text);
-  if (word.find_first_not_of("0123456789") != word.npos) return procfs::find_process(text);
+  if (word.find_first_not_of("0123456789") != word.npos) return procfs::find_process(word);
   const Pid pid = parse_number<Pid>(word, 10).value_or(0);
   if (pid == 0) throw UsageError(word + " is not a process id");
   return pid;

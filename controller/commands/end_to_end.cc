@@ -63,31 +63,21 @@ class Scratch {
   AtEnd removal_{[this] { remove(); }};
 };
 
-int status_of(tracee::Guardian& guardian) {
+// Returns nullopt if it has not ended, as a program that executed another one.
+std::optional<int> status_of(tracee::Guardian& guardian) {
   constexpr int least_polls = 20;  // because a stall may use up all of the time at once
   const Nanoseconds deadline_ns = monotonic_now() + kEndPatience;
   for (int polls = 0; monotonic_now() < deadline_ns || polls < least_polls; ++polls) {
-    if (const auto status = guardian.exit_status()) return *status;
+    if (const auto status = guardian.exit_status()) return status;
     sleep_until(monotonic_now() + kMillisecond);
   }
-  return -1;
+  return std::nullopt;
 }
 
-// Runs in the process of one run. Sends the status of the program if that has ended by itself.
-// Errors leave through main(), which prints them.
-void watch_once(config::Config config, const ConsoleOptions& console,
+// Makes the measurement of one run, and logs it.
+EndReason watch(const config::Config& config, const ConsoleOptions& console,
                 const causal::PlannedExecution& planned, std::optional<Nanoseconds> pause_cost_ns,
-                const Scratch& scratch, const Channel& to_parent) {
-  begin_taking_signals();
-  const Interrupts interrupts;  // so that a run that is interrupted early is told, too
-  config.progress.end_to_end = false;
-  config.progress.throughput = {causal::kEndPoint};
-  causal::LogWriter log(scratch.log());
-  LeftBehind left;
-  tracee::Guardian guardian;
-  const Pid pid = guardian.launch(launch_of(config.target));
-  left.started(pid);
-  const AtEnd telling = tell_to_end_at_end(pid);
+                causal::LogWriter& log, Pid pid, tracee::Guardian& guardian) {
   Work work;
   work.pause_cost_ns = pause_cost_ns;
   work.symbolizing = symbols::Haste::ordinary;  // since the program is suspended during most of it
@@ -109,12 +99,38 @@ void watch_once(config::Config config, const ConsoleOptions& console,
   for (const causal::UnitSamples& samples : run.samples) log.samples(run, samples);
   log.end(run);
   log.finish();
-  if (run.reason == EndReason::target_exited) {
-    (void)to_parent.send(status_of(guardian));
-  } else {
-    end_program(pid, guardian);
+  return run.reason;
+}
+
+// Runs in the process of one run. Sends the status of the program if that has ended by itself, and
+// otherwise ends it. Errors leave through main(), which prints them.
+void watch_once(config::Config config, const ConsoleOptions& console,
+                const causal::PlannedExecution& planned, std::optional<Nanoseconds> pause_cost_ns,
+                const Scratch& scratch, const Channel& to_parent) {
+  begin_taking_signals();
+  const Interrupts interrupts;  // so that a run that is interrupted early is told, too
+  config.progress.end_to_end = false;
+  config.progress.throughput = {causal::kEndPoint};
+  causal::LogWriter log(scratch.log());
+  LeftBehind left;
+  tracee::Guardian guardian;
+  const Pid pid = guardian.launch(launch_of(config.target));
+  left.started(pid);
+  const AtEnd telling = tell_to_end_at_end(pid);
+  // Otherwise what one run leaves would slow the next one.
+  const auto end = [&] {
+    if (guardian.is_suspended() || end_program(pid, guardian)) left.end();
+  };
+  try {
+    if (watch(config, console, planned, pause_cost_ns, log, pid, guardian) ==
+        EndReason::target_exited) {
+      if (const auto status = status_of(guardian)) (void)to_parent.send(*status);
+    }
+  } catch (...) {
+    end();
+    throw;
   }
-  left.end();  // otherwise what one run leaves would slow the next one
+  end();
 }
 
 // Makes one run of the program.
@@ -173,7 +189,7 @@ ExitCode run_end_to_end(const config::Config& config, const ConsoleOptions& cons
   if (code != ExitCode::ok) return code;
   require_result(run);
   tell_how_to_read_on(config);
-  return exit_code_of(first_status.value_or(0));
+  return told_exit_code(first_status.value_or(0));
 }
 
 }  // namespace causalctl::commands

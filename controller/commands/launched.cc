@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "controller/base/clock.h"
+#include "controller/base/execute.h"
 #include "controller/base/fd.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
@@ -41,7 +42,10 @@ std::vector<std::string> words_of(Pid pid) {
 class Started {
  public:
   Started(const config::Target& target, tracee::Guardian& guardian, Pid pid)
-      : name_(target.command.front()), guardian_(guardian), pid_(pid) {
+      : name_(target.command.front()),
+        paths_(search_path(target.environment)),
+        guardian_(guardian),
+        pid_(pid) {
     executed_.push_back(procfs::executable(pid));
   }
 
@@ -60,7 +64,8 @@ class Started {
  private:
   // Throws `error`, with what was executed, unless the program becomes another one.
   void go_on(const UsageError& error) {
-    if (!may_execute_another(words_of(pid_))) fail(error, "");
+    const std::string directory = fmt::format("/proc/{}/cwd", pid_);
+    if (!may_execute_another(words_of(pid_), directory, paths_)) fail(error, "");
     if (executed_.size() == 1) {
       log::note("{} in {}; the program goes on until it executes another one", error.what(),
                 executed_.back());
@@ -85,23 +90,27 @@ class Started {
   }
 
   std::string name_;
+  std::string paths_;  // along which programs are looked for
   tracee::Guardian& guardian_;
   Pid pid_;
   std::vector<std::string> executed_;
 };
-
-void tell(int status) {
-  log::note("the program {}, so causalctl ends with {}",
-            WIFSIGNALED(status) ? "was ended by " + name_of_signal(WTERMSIG(status))
-                                : fmt::format("ended with exit status {}", WEXITSTATUS(status)),
-            static_cast<int>(exit_code_of(status)));
-}
 
 }  // namespace
 
 ExitCode exit_code_of(int status) {
   return static_cast<ExitCode>(WIFSIGNALED(status) ? kSignalled + WTERMSIG(status)
                                                    : WEXITSTATUS(status));
+}
+
+ExitCode told_exit_code(int status) {
+  const ExitCode code = exit_code_of(status);
+  if (code == ExitCode::ok) return code;
+  log::note("the program {}, so causalctl ends with {}",
+            WIFSIGNALED(status) ? "was ended by " + name_of_signal(WTERMSIG(status))
+                                : fmt::format("ended with exit status {}", WEXITSTATUS(status)),
+            static_cast<int>(code));
+  return code;
 }
 
 void refuse_program_before_dashes(const std::vector<std::string>& words,
@@ -163,9 +172,8 @@ ExitCode with_program(const config::Target& target, bool names_code, const Progr
   try {
     const ExitCode code = Started(target, guardian, pid).call(names_code, work);
     const ExitCode its_own = end();
-    if (code != ExitCode::ok) return code;
-    if (its_own != ExitCode::ok) tell(*guardian.exit_status());
-    return its_own;
+    if (code != ExitCode::ok || its_own == ExitCode::ok) return code;
+    return told_exit_code(*guardian.exit_status());
   } catch (...) {
     end();
     throw;

@@ -33,6 +33,9 @@ ExitCode with_program(const config::Target& target, bool names_code, const Progr
 // gives it. Pure.
 ExitCode exit_code_of(int status);
 
+// Returns the same, and says why causalctl ends with it unless it is 0.
+ExitCode told_exit_code(int status);
+
 // Throws UsageError unless all words of a program come after `--`.
 void refuse_program_before_dashes(const std::vector<std::string>& words,
                                   const std::vector<std::string>& after_dashes);

@@ -6,7 +6,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <optional>
 
 #include "controller/base/execute.h"
@@ -21,11 +20,7 @@ std::string path_of_program(const config::Target& target) {
   const std::string& name = target.command.front();
   const bool is_below = !name.starts_with('/') && name.find('/') != name.npos;
   const std::string folder = is_below && !target.directory.empty() ? target.directory + "/" : "";
-  const auto set = target.environment.find("PATH");
-  const char* ours = std::getenv("PATH");
-  return file_of_program(folder + name, set != target.environment.end() ? set->second.c_str()
-                                        : ours != nullptr               ? ours
-                                                                        : "");
+  return file_of_program(folder + name, search_path(target.environment));
 }
 
 std::optional<ProgramFile> look_at(const std::string& path) {

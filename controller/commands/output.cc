@@ -32,14 +32,14 @@ Sink sink_of(const std::string& path, const std::string& hint) {
               hint.empty() ? "leave out --output to write to standard output" : hint);
 }
 
-// Refuses to overwrite an experiment log, which may hold hours of measurements.
+// Refuses to overwrite a log, which may hold hours of measurements.
 void refuse_log(const std::string& path) {
   constexpr std::string_view start = "{\"type\":";
   const Fd reader(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   std::string text(start.size(), '\0');
   if (!reader || ::pread(reader.get(), text.data(), text.size(), 0) < 0) return;
   if (text != start) return;
-  throw UsageError(fmt::format("{} is an experiment log, which the report would overwrite", path),
+  throw UsageError(fmt::format("{} is a log, which the report would overwrite", path),
                    "name another file with --output, or remove this one");
 }
 

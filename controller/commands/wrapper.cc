@@ -1,10 +1,11 @@
 #include "controller/commands/wrapper.h"
 
-#include <cstdlib>
-#include <fstream>
-#include <string_view>
+#include <unistd.h>
+
+#include <algorithm>
 
 #include "controller/base/execute.h"
+#include "controller/base/regular_file.h"
 
 namespace causalctl::commands {
 namespace {
@@ -15,22 +16,24 @@ constexpr std::string_view kElf = "\177ELF";
 constexpr std::size_t kMostRead = 64 << 10;
 
 std::string beginning_of(const std::string& path) {
+  const Fd file = open_regular(path);
   std::string text(kMostRead, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  const ssize_t size = file ? ::pread(file.get(), text.data(), text.size(), 0) : 0;
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
   return text;
 }
 
 }  // namespace
 
-bool may_execute_another(const std::vector<std::string>& words) {
-  const char* path = std::getenv("PATH");
+bool may_execute_another(const std::vector<std::string>& words, const std::string& directory,
+                         std::string_view paths) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     // A text that is given to an interpreter, as after `sh -c`.
     if (i > 0 && word.find(kExec) != word.npos && word.find(' ') != word.npos) return true;
-    const std::string file = word.empty() ? "" : file_of_program(word, path != nullptr ? path : "");
+    const bool is_below = !word.starts_with('/') && word.find('/') != word.npos;
+    const std::string place = is_below ? directory + "/" + word : word;
+    const std::string file = word.empty() ? "" : file_of_program(place, paths);
     if (file.empty()) continue;
     const std::string text = beginning_of(file);
     if (text.starts_with(kScript) && text.find(kExec) != text.npos) return true;

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace causalctl::commands {
 
 // Returns whether a program that is started by these words may execute another one: one of them
-// names an executable file, or a script or a text in which the word exec stands. Reads files.
-bool may_execute_another(const std::vector<std::string>& words);
+// names an executable file, or a script or a text in which the word exec stands. Files are looked
+// for as the program would: from its working `directory`, along `paths`.
+bool may_execute_another(const std::vector<std::string>& words, const std::string& directory,
+                         std::string_view paths);
 
 }  // namespace causalctl::commands

@@ -1,12 +1,12 @@
 #include "controller/session/children.h"
 
 #include <fmt/format.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "controller/base/clock.h"
+#include "controller/base/process_clock.h"
 #include "controller/base/procfs.h"
 
 namespace causalctl::session {
@@ -67,13 +67,10 @@ Children::Children(Pid target)
 
 std::optional<Children::Used> Children::used_by(Pid pid) {
   const auto stat = procfs::read_text(fmt::format("/proc/{}/stat", pid));
-  clockid_t clock{};
-  timespec own{};
-  if (!stat || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &own) != 0) {
-    return std::nullopt;
-  }
+  const auto own_ns = process_cpu_of(pid);
+  if (!stat || !own_ns) return std::nullopt;
   static const auto ticks_per_s = static_cast<double>(sysconf(_SC_CLK_TCK));
-  return Used{static_cast<double>(own.tv_sec) + static_cast<double>(own.tv_nsec) / kSecond,
+  return Used{static_cast<double>(*own_ns) / kSecond,
               static_cast<double>(procfs::parse_children_ticks(*stat)) / ticks_per_s};
 }
 

@@ -102,7 +102,10 @@ const std::string& Precedence::lost() {
   const tracee::Claims now = again_.look(target_);
   const auto above = tracee::priority_above(now);
   const bool permitted = above && boost_ && boost_->works() && tracee::raise_to(raised, *above);
-  if (permitted) raise_ender(*above);
+  if (permitted) {
+    priority_ = std::max(priority_, *above);
+    raise_ender(priority_);
+  }
   if (const auto why = tracee::why_not_before(now, target_, cores_, permitted)) {
     lost_ = why->what();
   }

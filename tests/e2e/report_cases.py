@@ -121,7 +121,7 @@ CASES = [
                                     "no report in the file"),)),
     # A mistaken -o must not destroy hours of measurements.
     Case("report_into_its_log", ("report", "{sample}", "-o", "{sample}"), before=make_log,
-         exit=(2,), stderr=patterns("is an experiment log"), checks=(sample_is_whole,)),
+         exit=(2,), stderr=patterns("is a log, which"), checks=(sample_is_whole,)),
     Case("report_two_logs", ("report", "{sample}", "{other}", "--format", "json"),
          before=make_two_logs, checks=(well_formed, sum_of_both)),
     Case("report_same_log_twice", ("report", "{sample}", "{sample}", "--format", "json"),

@@ -26,14 +26,18 @@ TEST_CASE("a program may execute another one that its words name", "[commands]")
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     return path.string();
   };
-  CHECK(may_execute_another({"taskset", "-c", "0", "/bin/true"}));
-  CHECK(may_execute_another({"env", "A=1", "true"}));
-  CHECK(may_execute_another({"sh", "-c", "export A=1; exec ./prog"}));
-  CHECK(may_execute_another({"/bin/sh", script("starts", "#!/bin/sh\nexec ./prog\n")}));
-  CHECK_FALSE(may_execute_another({"/bin/sh", script("calls", "#!/bin/sh\n./prog\ntrue\n")}));
-  CHECK_FALSE(may_execute_another({"sh", "-c", "touch x; sleep 9"}));
-  CHECK_FALSE(may_execute_another({"/bin/true", "--exec", "/etc/passwd", "1", ""}));
-  CHECK_FALSE(may_execute_another({}));
+  const auto may_execute = [&](const std::vector<std::string>& words) {
+    return may_execute_another(words, folder.string(), "/nowhere:/usr/bin:/bin");
+  };
+  CHECK(may_execute({"taskset", "-c", "0", "/bin/true"}));
+  CHECK(may_execute({"env", "A=1", "true"}));
+  CHECK(may_execute({"sh", "-c", "export A=1; exec ./prog"}));
+  CHECK(may_execute({"/bin/sh", script("starts", "#!/bin/sh\nexec ./prog\n")}));
+  CHECK(may_execute({"/bin/sh", "./starts"}));  // from the program's working directory
+  CHECK_FALSE(may_execute({"/bin/sh", script("calls", "#!/bin/sh\n./prog\ntrue\n")}));
+  CHECK_FALSE(may_execute({"sh", "-c", "touch x; sleep 9"}));
+  CHECK_FALSE(may_execute({"/bin/true", "--exec", "/etc/passwd", "1", ""}));
+  CHECK_FALSE(may_execute({}));
   std::filesystem::remove_all(folder);
 }
 
