@@ -45,6 +45,12 @@ std::string label(const config::AbSide& side) {
   return text + config::joined_words(side.command);
 }
 
+// Returns the smaller of both sides' values, or nullopt if there is none.
+std::optional<double> smaller_side(const report::ComparedMetric& metric) {
+  if (metric.a && metric.b) return std::min(*metric.a, *metric.b);
+  return metric.a ? metric.a : metric.b;
+}
+
 // Returns how long a program takes that does nothing, started as the sides are, or nullopt if there
 // is none.
 std::optional<double> start_time_s() {
@@ -120,8 +126,8 @@ class Comparing {
     std::optional<OneRun> run;
     while (true) {
       try {
-        ++failures_of(options.side).runs;
         run = run_side(ab_, progress_, side, options);
+        if (run) ++failures_of(options.side).runs;
         break;
       } catch (const RunFailed& failed) {
         count_failure(options.side, failed);
@@ -155,6 +161,7 @@ class Comparing {
   void count_failure(Side side, const RunFailed& failed) {
     Failures& failures = failures_of(side);
     ++failures.failed;
+    ++failures.runs;
     const std::size_t pairs = kPairsOfBlock * blocks_for(planned_pairs(ab_));
     const std::size_t null_runs = 2 * kPairsOfBlock * blocks_for(null_pairs(ab_));
     const std::size_t planned = pairs + (side == Side::a ? null_runs : 0);
@@ -224,7 +231,7 @@ class Comparing {
     if (runs_.empty() || reason_ == "interrupted") return;
     const report::ComparedMetric& metric = comparison.metrics.front();
     const bool whole_runs = !ab_.measure_ns && ab_.a.load.empty() && !ab_.a.command.empty();
-    const double shortest_s = std::min(metric.a.value_or(kLongRun), metric.b.value_or(kLongRun));
+    const double shortest_s = smaller_side(metric).value_or(kLongRun);
     if (!whole_runs || metric.kind != report::MetricKind::wall || shortest_s >= kLongRun) return;
     const auto start_s = start_time_s();
     if (!start_s || *start_s < kStartWorthTelling * shortest_s) return;
@@ -241,9 +248,10 @@ class Comparing {
       const auto metric =
           std::find_if(comparison.metrics.begin(), comparison.metrics.end(),
                        [&, mean = name + " mean"](const auto& each) { return each.name == mean; });
-      if (metric == comparison.metrics.end() || (!metric->a && !metric->b)) continue;
-      const double mean_s = std::min(metric->a.value_or(kLongRun), metric->b.value_or(kLongRun));
-      std::string text = words_of_counting(cost_ns, mean_s);
+      if (metric == comparison.metrics.end()) continue;
+      const auto mean_s = smaller_side(*metric);
+      if (!mean_s) continue;
+      std::string text = words_of_counting(cost_ns, *mean_s);
       if (text.empty()) continue;
       text = fmt::format("{}: {}", name, text);
       if (metric == comparison.metrics.begin()) comparison.lead = text;
@@ -320,6 +328,9 @@ Compared run_comparison(const config::Ab& ab, const config::Progress& progress,
   try {
     return Comparing(ab, progress, hooks).run();
   } catch (const NeedsUprobes&) {  // by both sides, as from the start
+    log::note(
+        "threads begin so often that breakpoints miss visits; begins again, with uprobes, which "
+        "count all");
     config::Progress by_uprobe = progress;
     by_uprobe.count_by = config::CountBy::uprobe;
     return Comparing(ab, by_uprobe, hooks).run();

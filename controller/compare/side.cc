@@ -61,7 +61,8 @@ class Run {
     }
     wait(ab_.warm_up_ns, "the warm-up");
     OneRun result = measured();
-    load_.reset();  // before the side that it works against
+    window_.reset();
+    load_.reset();
     command_.reset();
     return result;
   }
@@ -246,7 +247,7 @@ class Run {
   }
 
   void remark(OneRun& run, const char* text) const {
-    run.remarks.push_back(fmt::format("side {}: {}", options_.side == Side::a ? "a" : "b", text));
+    run.remarks.push_back(fmt::format("side {}: {}", options_.side == Side::a ? "A" : "B", text));
   }
 
   static void add_usage(OneRun& run, double cpu_s, std::uint64_t peak_bytes, double switches) {
@@ -263,8 +264,8 @@ class Run {
   const RunOptions& options_;
   Nanoseconds deadline_ns_ = 0;
   Pid pid_ = 0;
-  // The order matters, because destruction reverses it: points are disarmed, the load ends, then
-  // the side.
+  // The order matters, because destruction reverses it, as run() does: points are disarmed, the
+  // load ends, then the side.
   std::unique_ptr<Contained> command_;
   std::unique_ptr<Contained> load_;
   std::unique_ptr<Window> window_;

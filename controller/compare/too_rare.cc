@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "controller/base/clock.h"
+#include "controller/base/halt_text.h"
 
 namespace causalctl::compare {
 namespace {
@@ -19,12 +20,9 @@ RunFailed too_rare(const Passed& passed, const session::TargetState& state,
     return fmt::format("{} was passed {} times in {:.3g} s", what, visits, length_s);
   };
   const std::string seen = passed_so(passed.name, passed.visits);
-  if (passed.visits == 0 && state.stopped) {
-    return RunFailed(seen + ": the process is stopped by a signal (SIGSTOP)",
-                     "kill -CONT lets it go on");
-  }
-  if (passed.visits == 0 && state.frozen) {
-    return RunFailed(seen + ": the process is frozen by its control group", "thaw it");
+  if (const auto halt = text_of_halt(state.stopped, state.frozen);
+      passed.visits == 0 && !halt.empty()) {
+    return RunFailed(fmt::format("{}: {}", seen, halt));
   }
   std::string what = seen + ", which is too rare to measure";
   std::string hint =

@@ -67,7 +67,7 @@ def test_a_stopped_process_is_called_stopped(options, program, tmp_path):
         os.kill(pid, signal.SIGSTOP)
         done = compared(options, tmp_path, pid, "--progress", "req_done", exit_code=1)
         os.kill(pid, signal.SIGCONT)
-    assert "the process is stopped by a signal" in done.stderr, done.stderr
+    assert "the target is stopped by a signal" in done.stderr, done.stderr
 
 
 def test_a_begin_that_is_the_end_is_refused(options, program, tmp_path):

@@ -62,6 +62,10 @@ std::string finding(const Comparison& comparison) {
   const ComparedMetric& metric = comparison.metrics.front();
   const std::string name = printable(metric.name);
   if (!metric.a && !metric.b) return fmt::format("{} is not known: the warnings say why", name);
+  if (!metric.effect && comparison.pairs >= comparison.fewest_pairs) {
+    return fmt::format("{}: the {} pairs differ too much, or too few have a value, for an interval",
+                       name, comparison.pairs);
+  }
   if (!metric.effect) {
     return fmt::format("{}: not enough pairs for an interval ({}; at least {} are needed)", name,
                        comparison.pairs, comparison.fewest_pairs);
@@ -204,8 +208,11 @@ std::string render_comparison_text(const Comparison& comparison, bool color) {
   }
   if (comparison.prediction) add_prediction(*comparison.prediction, text);
   if (comparison.gate) {
-    const bool failed = comparison.gate->verdict == Gate::Verdict::failed;
-    text += colored(gate_text(comparison), failed ? kRed : kGreen) + "\n";
+    const auto verdict = comparison.gate->verdict;
+    const std::string_view color = verdict == Gate::Verdict::failed   ? kRed
+                                   : verdict == Gate::Verdict::passed ? kGreen
+                                                                      : kDim;
+    text += colored(gate_text(comparison), color) + "\n";
   }
   if (comparison.failures) {
     text += fmt::format("failed       {}; times are of the others\n",

@@ -14,8 +14,8 @@ TEST_CASE("why a point is passed too rarely", "[compare]") {
   CHECK_THAT(too_rare(rare, {}, {}).hint(), Contains("make the window longer"));
   session::TargetState state;
   state.stopped = true;
-  CHECK_THAT(too_rare(never, state, "below it").what(), Contains("the process is stopped"));
-  CHECK_THAT(too_rare(never, state, "below it").hint(), Contains("kill -CONT"));
+  CHECK_THAT(too_rare(never, state, "below it").what(), Contains("the target is stopped"));
+  CHECK_THAT(too_rare(never, state, "below it").what(), Contains("kill -CONT"));
   CHECK_THAT(too_rare(rare, state, {}).hint(), Contains("make the window longer"));
   state = {};
   state.frozen = true;
