@@ -14,7 +14,7 @@ namespace causalctl {
 // Journal of the American Statistical Association 22 (1927)), which holds for few counts and for
 // shares near 0 and 1, too. The counts are taken to be independent. REQUIRES: count <= all; without
 // any, everything from 0 to 1 is possible.
-inline Interval share_of(std::uint64_t count, std::uint64_t all) {
+inline Interval share_with_interval(std::uint64_t count, std::uint64_t all) {
   if (all == 0) return {0, 0, 1};
   const auto n = static_cast<double>(all);
   const double share = static_cast<double>(count) / n;

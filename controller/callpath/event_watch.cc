@@ -43,12 +43,6 @@ std::vector<WatchedEvent> find_events(const std::vector<EventSpec>& specs, Pid t
   return events;
 }
 
-// How often the event happened in the thread in which it did most often.
-std::uint64_t seen_so_far(const WatchedEvent& event, std::uint32_t tag,
-                          const perf::Session& session, const Counts& counts) {
-  return event.templates.empty() ? counts.calls(tag) : session.events_seen(tag);
-}
-
 }  // namespace
 
 EventWatch::EventWatch(const std::vector<EventSpec>& specs, double most_slowdown,
@@ -69,9 +63,7 @@ void EventWatch::keep_cost_small(Nanoseconds time_ns, perf::Session& session, Co
     const WatchedEvent& event = events_[tag];
     Cost& cost = costs_[tag];
     if (event.cost_ns == 0) continue;
-    const std::uint64_t seen = cost.is_open ? seen_so_far(event, tag, session, counts) : 0;
-    const std::uint64_t fresh = seen > cost.seen ? seen - cost.seen : 0;
-    cost.seen = seen;
+    const std::uint64_t fresh = cost.is_open ? fresh_hits(tag, session, counts) : 0;
     const Thinning::Step step = cost.thinning.step(fresh, time_ns, !is_closing);
     if (step.is_open && !cost.is_open) {
       session.open_events(event.templates);
@@ -84,8 +76,15 @@ void EventWatch::keep_cost_small(Nanoseconds time_ns, perf::Session& session, Co
     }
     if (step.is_open == cost.is_open) continue;
     cost.is_open = step.is_open;
-    cost.seen = event.templates.empty() ? counts.calls(tag) : 0;
+    cost.calls = counts.calls(tag);
   }
+}
+
+std::uint64_t EventWatch::fresh_hits(std::uint32_t tag, perf::Session& session,
+                                     const Counts& counts) {
+  if (!events_[tag].templates.empty()) return session.fresh_events(tag);
+  const std::uint64_t calls = counts.calls(tag);
+  return calls - std::exchange(costs_[tag].calls, calls);
 }
 
 Nanoseconds EventWatch::next_ns() const {
@@ -112,7 +111,8 @@ void EventWatch::warn(const Counts& counts, const Recorder& recorder, Recording&
       recording.warnings.push_back(fmt::format("no event seen of --event {}", name));
     } else if (thinning.was_interrupted()) {
       recording.warnings.push_back(fmt::format(
-          "--event {} happens {:.0f} times a second, and each costs its thread {:.0f} µs. It was "
+          "--event {} happens up to {:.0f} times a second in one thread, and each costs its thread "
+          "{:.0f} µs. It was "
           "recorded in bursts of {} ms at random times, {:.1f} % of the time, whose values are "
           "shown",
           name, thinning.estimated_per_second(),

@@ -34,9 +34,13 @@ class EventWatch {
   void warn(const Counts& counts, const Recorder& recorder, Recording& recording) const;
 
  private:
+  // How often the event happened since the last call, in the thread in which it did most often; of
+  // a counted function, in all of them.
+  std::uint64_t fresh_hits(std::uint32_t tag, perf::Session& session, const Counts& counts);
+
   struct Cost {
     Thinning thinning;
-    std::uint64_t seen = 0;  // how often it was seen in the thread that has it most, while open
+    std::uint64_t calls = 0;  // of a counted function, at the last look
     bool is_open = true;
   };
 

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "controller/base/duration.h"
+#include "controller/base/number.h"
 #include "controller/callpath/thread_groups.h"
 
 namespace causalctl::callpath {
@@ -40,15 +42,6 @@ std::map<Metric, TimeSums> sums_of(const Recording& run) {
   return sums;
 }
 
-double share_of(std::uint64_t part, std::uint64_t all) {
-  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
-}
-
-std::string duration(std::uint64_t ns) {
-  const double seconds = static_cast<double>(ns) / kSecond;
-  return seconds < 1 ? fmt::format("{:.0f} ms", 1000 * seconds) : fmt::format("{:.1f} s", seconds);
-}
-std::string duration(Nanoseconds ns) { return duration(static_cast<std::uint64_t>(ns)); }
 std::string percent(double share) { return fmt::format("{:.1f}", 100 * share); }
 
 // Says why CPU time is missing, as far as that is known.
@@ -119,7 +112,7 @@ void add_without_path(const Recording& run, const TimeSums& sums,
   finding.of_ns = sums.all;
   finding.text += fmt::format("{} % of the {} has no path, and stands at [no call chain].",
                               percent(share), of.second);
-  if (run.account.stacks_not_read > 0) {
+  if (finding.column == "blocked" && run.account.stacks_not_read > 0) {
     finding.text += fmt::format(
         " Of {} threads at the beginning, the stacks of {} were not read, as there was no time.",
         run.account.threads_at_start, run.account.stacks_not_read);

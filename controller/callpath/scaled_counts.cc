@@ -20,11 +20,11 @@ constexpr double kMostCalls = 1ULL << 62U;
 struct Estimate {
   double calls = 0;
   double least = 0, most = 0;
-
-  std::uint64_t whole() const {
-    return static_cast<std::uint64_t>(std::clamp(calls, 0.0, kMostCalls));
-  }
 };
+
+std::uint64_t whole(double calls) {
+  return static_cast<std::uint64_t>(std::clamp(calls, 0.0, kMostCalls));
+}
 
 bool is_too_dear(const FunctionCount& count) {
   return count.counted_ns < count.wall_ns && count.cost_share > Strata::kMostCostShare;
@@ -64,7 +64,7 @@ ScaledCounts scaled_counts(const Recording& run) {
     std::sort(values.begin(), values.end());
     std::vector<std::uint64_t> weights;
     for (const auto& value : values) weights.push_back(std::get<2>(value));
-    const std::uint64_t calls = estimated_calls(*count).whole();
+    const std::uint64_t calls = whole(estimated_calls(*count).calls);
     if (weights.empty()) {
       scaled.unsampled[metric] = calls;
       continue;
@@ -96,12 +96,13 @@ std::vector<Count> counts_of(std::span<const Recording> runs) {
       at->column = each.event;
       at->function = each.function;
       const Estimate estimate = estimated_calls(each);
-      at->calls += estimate.whole();
+      at->calls += whole(estimate.calls);
       estimates[index].least += estimate.least;
       estimates[index].most += estimate.most;
       at->cost_ns = std::max(at->cost_ns, each.cost_ns);
       at->cost_share = std::clamp(each.cost_share, at->cost_share, 1.0);
       at->cost_of_all = at->cost_of_all || each.cost_of_all;
+      at->too_dear = at->too_dear || is_too_dear(each);
       if (at->missing.empty()) at->missing = each.missing;
       wall_s[index] += static_cast<double>(each.wall_ns) / kSecond;
       counted_s[index] += static_cast<double>(std::min(each.counted_ns, each.wall_ns)) / kSecond;
@@ -115,8 +116,9 @@ std::vector<Count> counts_of(std::span<const Recording> runs) {
       count.most_per_second = estimates[i].most / wall_s[i];
     }
     count.exact = count.missing.empty() && count.counted_share >= 1;
-    count.too_dear = count.counted_share < 1 && count.cost_share > Strata::kMostCostShare;
-    if (count.too_dear) count.most_per_second = count.per_second;
+    if (!count.too_dear) continue;
+    count.most_per_second = count.per_second;
+    count.calls = whole(estimates[i].least);
   }
   return counts;
 }

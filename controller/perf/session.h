@@ -80,9 +80,9 @@ class Session final : public EventSource {
   // Returns the exact number of hits so far, dead threads included, whatever records were lost. A
   // new thread's hits count from when the drain after its birth has opened its events.
   std::uint64_t count(std::uint32_t tag) const;
-  // Returns how often an event of SessionOptions::events had happened at the last sample of it, in
-  // the thread in which it did most often, since it was opened.
-  std::uint64_t events_seen(std::uint32_t tag) const;
+  // Returns how often an event of SessionOptions::events has happened since the last call, by the
+  // samples of it, in the thread in which it did most often.
+  std::uint64_t fresh_events(std::uint32_t tag);
   // Returns how often an event of SessionOptions::events has happened so far, dead threads
   // included, while it was open. What a new thread does before the drain after its birth is not in
   // it.
@@ -157,8 +157,9 @@ class Session final : public EventSource {
   Nanoseconds counted_since_ns_ = 0;
   std::size_t expected_threads_ = 0;
   std::uint32_t last_serial_ = 0;
-  std::unordered_map<std::uint32_t, std::uint64_t> finished_counts_;  // by tag
-  std::unordered_map<std::uint32_t, std::uint64_t> closed_events_;    // counts, by tag
+  std::unordered_map<std::uint32_t, std::uint64_t> finished_counts_;   // by tag
+  std::map<std::uint32_t, std::map<Tid, std::uint64_t>> events_seen_;  // by tag, at fresh_events()
+  std::unordered_map<std::uint32_t, std::uint64_t> closed_events_;     // counts, by tag
   std::set<Tid> refused_;   // listed in /proc, but not to be opened: a dead leader, no resources
   std::set<Tid> suspects_;  // listed at the last scan, and not known
 

@@ -11,15 +11,19 @@ void Session::adapt_events(unsigned most) {
   for (auto& [tid, events] : threads_) events.adapt_events(most, random_());
 }
 
-std::uint64_t Session::events_seen(std::uint32_t tag) const {
+std::uint64_t Session::fresh_events(std::uint32_t tag) {
+  std::map<Tid, std::uint64_t> seen;
   std::uint64_t most = 0;
   for (const auto& [tid, events] : threads_) {
-    std::uint64_t sum = 0;
+    std::uint64_t& sum = seen[tid];
     for (const SampledEvent& each : events.sampled_events()) {
       if (each.tag() == tag && !each.wakes()) sum += each.last_count();
     }
-    most = std::max(most, sum);
+    const auto before = events_seen_[tag].find(tid);
+    const bool goes_on = before != events_seen_[tag].end() && before->second <= sum;
+    most = std::max(most, goes_on ? sum - before->second : sum);
   }
+  events_seen_[tag] = std::move(seen);
   return most;
 }
 
@@ -44,6 +48,7 @@ std::uint64_t Session::events_counted(std::uint32_t tag) const {
 void Session::close_events(std::uint32_t tag) {
   const auto is_meant = [tag](const auto& each) { return each.tag == tag && !each.wakes; };
   std::erase_if(plan_.events, is_meant);
+  events_seen_.erase(tag);
   for (auto& [tid, events] : threads_) {
     for (const SampledEvent& each : events.sampled_events()) {
       if (each.tag() != tag || each.wakes()) continue;

@@ -46,17 +46,6 @@ std::string percent_interval(const Interval& effect) {
                      percent(effect.high));
 }
 
-std::string duration(Nanoseconds time_ns) {
-  const double seconds = static_cast<double>(time_ns) / kSecond;
-  if (seconds >= 90) {
-    const auto whole = static_cast<long long>(std::llround(seconds));
-    return fmt::format("{} min {} s", whole / 60, whole % 60);
-  }
-  if (seconds >= 1) return fmt::format("{:.1f} s", seconds);
-  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", seconds * 1e3);
-  return fmt::format("{:.3g} µs", seconds * 1e6);
-}
-
 void Text::paragraph(std::string_view text) {
   std::string filled;
   std::size_t begin = 0;

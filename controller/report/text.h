@@ -10,11 +10,13 @@
 #include <string_view>
 #include <utility>
 
+#include "controller/base/duration.h"
 #include "controller/base/printable.h"
 #include "controller/report/causal/model.h"
 
 namespace causalctl::report {
 
+using causalctl::duration;
 using causalctl::printable;
 
 // These are Select Graphic Rendition sequences (ECMA-48).
@@ -33,7 +35,6 @@ std::string right_aligned(std::string_view text, std::size_t width);
 std::string number(double value, int digits);
 std::string percent(double fraction);                  // "3.1"
 std::string percent_interval(const Interval& effect);  // "3.1 % [2.6, 3.6]"
-std::string duration(Nanoseconds time_ns);             // "2 min 3 s", "1.5 s", "12.5 ms"
 
 // Returns "1,034,221" for 1034221.
 std::string grouped(unsigned long long number);

@@ -19,6 +19,15 @@ constexpr double kMostDiscarded = 0.5;
 
 bool excludes_zero(const Interval& one) { return one.low > 0 || one.high < 0; }
 
+// Returns how often the places of a point were passed: both of a latency.
+std::uint64_t passed(const Experiment& experiment, const Point& point) {
+  std::uint64_t begins = 0;
+  for (const LatencyCount& count : experiment.latency) {
+    if (point.latency && count.name == point.name) begins += count.begins;
+  }
+  return begins + visits_of(experiment, point);
+}
+
 // Returns the share of the target's CPU time that its visits of the point take.
 double counting_share(const std::vector<const Run*>& runs, const Point& point) {
   double taken_ns = 0;
@@ -27,10 +36,9 @@ double counting_share(const std::vector<const Run*>& runs, const Point& point) {
     const auto counting = std::find_if(run->counting.begin(), run->counting.end(),
                                        [&](const auto& each) { return each.point == point.name; });
     if (counting == run->counting.end()) continue;
-    // A latency has two places, and each is visited as often.
-    const double each_ns = static_cast<double>(counting->visit_cost_ns) * (point.latency ? 2 : 1);
+    const auto each_ns = static_cast<double>(counting->visit_cost_ns);
     for (const Experiment& experiment : run->experiments) {
-      taken_ns += each_ns * static_cast<double>(visits_of(experiment, point));
+      taken_ns += each_ns * static_cast<double>(passed(experiment, point));
       cpu_ns += static_cast<double>(experiment.cores.cpu_ns);
     }
   }
@@ -45,15 +53,16 @@ double unpaid_share(const Report& report) {
   return std::abs(static_cast<double>(difference)) / static_cast<double>(report.wall_ns);
 }
 
-// Returns in how many runs the point was found to come at its own pace, and in how many it was not
-// looked for or found to wait for the program.
+// Returns in how many runs the point was found to come at its own pace, and in how many to wait for
+// the program.
 std::pair<std::uint64_t, std::uint64_t> paces(const std::vector<const Run*>& runs,
                                               const Point& point) {
   std::uint64_t own = 0;
   std::uint64_t others = 0;
   for (const Run* run : runs) {
     const Pacing* pacing = find_pacing(*run, point.name);
-    const Pace pace = pacing == nullptr ? Pace::of_program : pace_of(*pacing);
+    if (pacing == nullptr) continue;
+    const Pace pace = pace_of(*pacing);
     own += pace == Pace::own ? 1 : 0;
     others += pace == Pace::of_program ? 1 : 0;
   }

@@ -15,13 +15,15 @@ constexpr double kAsked = 0.5;  // the speedup for which the width is told
 constexpr WarningKind<double, std::string, double, std::string, double, double> kBesideStrangers{
     "The target's threads waited for a core {:.0f} % of the time that they wanted to run, because "
     "of {}; a millisecond of CPU time saved is worth {:.1f} ms here. {}; a standard error for "
-    "±{:.0f} points (at {:.0f} %) is in every interval. At a quieter time, or on cores of its own, "
+    "up to ±{:.0f} points (at {:.0f} %) is in every interval. At a quieter time, or on cores of "
+    "its own, "
     "the target's effects may be others."};
 
 constexpr WarningKind<double, double, double, double> kUnderQuota{
     "A quota of CPU time (cgroup) stopped the target {:.0f} % of the time while it was used up. "
     "CPU time saved is worth {:.1f} times as much here, and all threads that wait for each other "
-    "gain by it; a standard error for ±{:.0f} points (at {:.0f} %) is in every interval. Without "
+    "gain by it; a standard error for up to ±{:.0f} points (at {:.0f} %) is in every interval. "
+    "Without "
     "the quota other code may be worth optimising."};
 
 const char* for_whom(Meeting meeting) {

@@ -177,8 +177,9 @@ bool told_of_silence(const std::vector<Run>& runs, const std::string& point) {
 }
 
 bool has_an_effect(const ProgressResult& point) {
-  return std::any_of(point.units.begin(), point.units.end(),
-                     [](const UnitResult& unit) { return unit.verdict == Verdict::optimise; });
+  return std::any_of(point.units.begin(), point.units.end(), [](const UnitResult& unit) {
+    return unit.verdict == Verdict::optimise || unit.verdict == Verdict::contention;
+  });
 }
 
 void warn_of_points(const std::vector<Run>& runs, Report& report) {

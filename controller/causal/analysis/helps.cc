@@ -59,7 +59,8 @@ std::optional<Help> longer(const Report& report, const ProgressResult& point) {
 }
 
 bool is_rare(const Report& report, const ProgressResult& point) {
-  return static_cast<double>(point.visits) < kFewVisits * static_cast<double>(report.experiments);
+  const std::uint64_t counted = report.experiments - report.experiments_discarded;
+  return static_cast<double>(point.visits) < kFewVisits * static_cast<double>(counted);
 }
 
 // Returns the bound that denies most, if it is a cost of the profile.

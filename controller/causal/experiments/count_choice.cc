@@ -34,6 +34,10 @@ double visits_share(const Calibration& with, std::uint32_t tag, Nanoseconds visi
 BreakpointCost cost_of_breakpoints(const Calibration& with, std::uint32_t tag,
                                    progress::OtherWay& way, Nanoseconds budget_ns) {
   const Clock& clock = with.parts.clock;
+  BreakpointCost cost;
+  cost.hot_line = is_hot(with, tag);
+  // Before breakpoints rest, for then visits are not counted.
+  cost.uprobe_share = visits_share(with, tag, way.visit_cost_ns());
   const Pairs pairs = alternate(with, budget_ns, [&](bool on) -> std::optional<double> {
     way.enable_breakpoints(on);
     const Nanoseconds start_ns = clock.now();
@@ -47,9 +51,6 @@ BreakpointCost cost_of_breakpoints(const Calibration& with, std::uint32_t tag,
     return static_cast<double>(clock.now() - start_ns) / static_cast<double>(hits);
   });
   way.enable_breakpoints(true);
-  BreakpointCost cost;
-  cost.hot_line = is_hot(with, tag);
-  cost.uprobe_share = visits_share(with, tag, way.visit_cost_ns());
   if (const auto longer = cost_interval_of(pairs)) {
     cost.longer = longer->value;
     cost.low = longer->low;

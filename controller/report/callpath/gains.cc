@@ -117,7 +117,7 @@ Gains gains_of(const Profile& profile, const std::vector<Charge>& charges, Causa
   }
   for (const auto& [key, count] : of_path) {
     const auto& [unit, path] = key;
-    const Interval share = share_of(count, gains.samples_of_unit[unit]);
+    const Interval share = share_with_interval(count, gains.samples_of_unit[unit]);
     gains.paths.push_back({unit, names_on(paths, path, labels), count, share,
                            product(*causal.units[unit].slope, share)});
   }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/base/fields.h"
+#include "controller/base/number.h"
 #include "controller/base/printable.h"
 #include "controller/report/callpath/gains.h"
 #include "controller/report/callpath/head.h"
@@ -62,7 +63,7 @@ void write_coverage(const Gains& gains, Text& out) {
     if (verdict == UnitVerdict::not_enough_data) continue;
     (verdict == UnitVerdict::no_effect ? without : with_effect) += gains.samples_of_unit[i];
   }
-  const auto of_all = [&](std::uint64_t count) { return percent(share(count, gains.samples)); };
+  const auto of_all = [&](std::uint64_t count) { return percent(share_of(count, gains.samples)); };
   out.paragraph(
       fmt::format("Of {} samples {} % are in units with an effect, {} % in units without one, {} % "
                   "in units whose "

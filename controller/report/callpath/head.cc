@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "controller/base/number.h"
 #include "controller/base/printable.h"
 #include "controller/base/proportion.h"
 #include "controller/report/callpath/labels.h"
@@ -22,8 +23,8 @@ std::optional<std::size_t> samples_column(const Profile& profile) {
 }
 
 Interval sampled_share(std::uint64_t part, std::uint64_t all, std::uint64_t samples) {
-  const double count = share(part, all) * static_cast<double>(samples);
-  return share_of(static_cast<std::uint64_t>(std::llround(count)), samples);
+  const double count = share_of(part, all) * static_cast<double>(samples);
+  return share_with_interval(static_cast<std::uint64_t>(std::llround(count)), samples);
 }
 
 std::string program_words(const Profile& profile) {
@@ -55,7 +56,7 @@ std::string chain_words(const Profile& profile) {
   const std::uint64_t all = chains.complete + chains.incomplete;
   if (all == 0) return "";
   // "100.0 %" would contradict that some are not.
-  const double complete = share(chains.complete, all);
+  const double complete = share_of(chains.complete, all);
   const bool nearly = chains.incomplete > 0 && complete >= 0.9995;
   std::string text =
       fmt::format("{} % of the call chains are complete", nearly ? "over 99.9" : percent(complete));

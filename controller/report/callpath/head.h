@@ -12,10 +12,6 @@
 
 namespace causalctl::report::callpath {
 
-inline double share(std::uint64_t part, std::uint64_t all) {
-  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
-}
-
 // Returns the column of the samples if the first column is what they sample.
 std::optional<std::size_t> samples_column(const Profile& profile);
 // Returns the share `part` of `all` in the column of the samples, or in what they sample, with the

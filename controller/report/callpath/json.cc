@@ -29,7 +29,7 @@ std::vector<std::uint64_t> at(const std::vector<std::vector<std::uint64_t>>& col
 
 // The samples' share with its 95 % interval.
 Json share_json(std::uint64_t count, std::uint64_t all) {
-  const Interval share = share_of(count, all);
+  const Interval share = share_with_interval(count, all);
   return {{"value", json_number(share.value)},
           {"low", json_number(share.low)},
           {"high", json_number(share.high)}};

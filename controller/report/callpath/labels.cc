@@ -145,7 +145,7 @@ Labels by_line(const Profile& profile, bool with_offsets) {
   const ShortPaths files = short_files(profile);
   name_labels(labels, [&](std::uint32_t frame) {
     const Frame& at = profile.frames[frame];
-    if (at.is_group) return std::vector<std::string>{at.function};
+    if (at.is_group) return names_of_function(at, {});
     std::vector<std::string> names = names_of_function(at, homes.of(frame));
     for (std::string& name : names) {
       if (at.line > 0) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/base/number.h"
 #include "controller/report/callpath/calls.h"
 #include "controller/report/callpath/epoch_table.h"
 #include "controller/report/callpath/head.h"
@@ -142,7 +143,7 @@ class Table {
 
  private:
   std::string share_words(std::uint64_t value) const {
-    return fmt::format("{:>6} %", percent(share(value, all_[0][0])));
+    return fmt::format("{:>6} %", percent(share_of(value, all_[0][0])));
   }
   // The interval of a share that is known from as many samples as there are.
   std::string interval_words(std::uint64_t value) const {
@@ -198,7 +199,7 @@ std::vector<std::uint32_t> TreeText::shown_children(const Todo& above) const {
   std::vector<std::uint32_t> shown;
   for (const std::uint32_t* child = children_.begin(above.node); child != children_.end(above.node);
        ++child) {
-    if (share(tree_.total[0][*child], tree_.total[0][0]) >= least) shown.push_back(*child);
+    if (share_of(tree_.total[0][*child], tree_.total[0][0]) >= least) shown.push_back(*child);
   }
   return shown;
 }
@@ -214,7 +215,7 @@ void TreeText::push_children(const Todo& above) {
   for (const std::uint32_t child : shown) rest -= tree_.total[0][child];
   const std::size_t folded = children_.size(above.node) - shown.size();
   const bool tells_rest =
-      !shown.empty() && folded > 0 && share(rest, tree_.total[0][0]) >= kShownOnHotPath;
+      !shown.empty() && folded > 0 && share_of(rest, tree_.total[0][0]) >= kShownOnHotPath;
   const bool branches = shown.size() + (tells_rest ? 1 : 0) > 1;
   const auto prefixes = [&](Todo& todo, bool last) {
     todo.own_prefix = above.below_prefix + (branches ? (last ? "└─ " : "├─ ") : "");
@@ -231,8 +232,8 @@ void TreeText::push_children(const Todo& above) {
   for (std::size_t i = shown.size(); i-- > 0;) {
     Todo todo;
     todo.node = shown[i];
-    todo.hot =
-        above.hot && i == 0 && share(tree_.total[0][shown[i]], tree_.total[0][above.node]) >= kHot;
+    todo.hot = above.hot && i == 0 &&
+               share_of(tree_.total[0][shown[i]], tree_.total[0][above.node]) >= kHot;
     prefixes(todo, i + 1 == shown.size() && !tells_rest);
     todo_.push_back(std::move(todo));
   }
@@ -261,7 +262,7 @@ void TreeText::write_rounds() {
   if (rounds_ == 0) return;
   const Todo& last = last_of_rounds_;
   out_.line("{:>6} %{}{}… {} more calls of the same (recursion)",
-            percent(share(tree_.total[0][last.node], tree_.total[0][0])),
+            percent(share_of(tree_.total[0][last.node], tree_.total[0][0])),
             std::string(table_.width_before_names() - 8, ' '), fitted(last.own_prefix), rounds_);
   rounds_ = 0;
 }
@@ -280,7 +281,7 @@ void TreeText::write() {
       chain_.clear();
     }
     if (todo.folded > 0) {
-      out_.line("{:>6} %{}{}… {} more", percent(share(todo.folded_total, tree_.total[0][0])),
+      out_.line("{:>6} %{}{}… {} more", percent(share_of(todo.folded_total, tree_.total[0][0])),
                 std::string(table_.width_before_names() - 8, ' '), fitted(todo.own_prefix),
                 todo.folded);
       continue;
@@ -306,7 +307,7 @@ void TreeText::write() {
 std::vector<std::uint32_t> ranked(const LabelValues& values, std::uint64_t all) {
   std::vector<std::uint32_t> rows;
   for (std::uint32_t label = 0; label < values.own[0].size(); ++label) {
-    if (share(values.total[0][label], all) >= kShownInTable) rows.push_back(label);
+    if (share_of(values.total[0][label], all) >= kShownInTable) rows.push_back(label);
   }
   std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
     return std::pair(values.own[0][a], values.total[0][a]) >
@@ -350,7 +351,7 @@ std::string caller_words(const Callers& callers, const Table& table, std::size_t
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> words;
   const auto share_words = [&](std::uint64_t value) {
-    return fmt::format(" {} %", percent(share(value, callers.all)));
+    return fmt::format(" {} %", percent(share_of(value, callers.all)));
   };
   const auto text_of = [&](std::size_t shown) {
     std::vector<std::string> words;
@@ -360,7 +361,7 @@ std::string caller_words(const Callers& callers, const Table& table, std::size_t
       words.push_back(table.named(sorted[i].second, std::max(kNarrowestName, width)) + value);
     }
     if (sorted.size() > shown) words.push_back(fmt::format("{} more", sorted.size() - shown));
-    if (!words.empty() && share(unknown, callers.all) >= kTold) {
+    if (!words.empty() && share_of(unknown, callers.all) >= kTold) {
       words.push_back("no known caller" + share_words(unknown));
     }
     return fmt::format("{}", fmt::join(words, ", "));
@@ -392,10 +393,10 @@ void write_tail_calls(const TailCalls& tails, Text& out) {
   if (tails.found + tails.ambiguous + tails.unexplained == 0) return;
   std::string text =
       fmt::format("In {} % of the calls the caller ended by a jump; it is marked (tail call)",
-                  percent(share(tails.found, tails.calls)));
+                  percent(share_of(tails.found, tails.calls)));
   if (tails.ambiguous + tails.unexplained > 0) {
     text += fmt::format(", or missing in {} %, where it is not certain",
-                        percent(share(tails.ambiguous + tails.unexplained, tails.calls)));
+                        percent(share_of(tails.ambiguous + tails.unexplained, tails.calls)));
   }
   out.paragraph(text + ".");
 }

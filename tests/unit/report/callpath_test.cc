@@ -65,12 +65,13 @@ std::string unpacked(const std::string& packed) {
 }  // namespace
 
 TEST_CASE("Wilson's interval is in its place for few and for many", "[report][callpath]") {
-  CHECK(share_of(0, 0).high == 1);
-  CHECK(share_of(0, 10).low == 0);
-  CHECK(share_of(0, 10).high == Approx(0.2775).margin(1e-4));  // Brown, Cai & DasGupta (2001)
-  CHECK(share_of(10, 10).high == 1);
-  CHECK(share_of(50, 100).low == Approx(0.4038).margin(1e-4));
-  CHECK(share_of(50, 100).high == Approx(0.5962).margin(1e-4));
+  CHECK(share_with_interval(0, 0).high == 1);
+  CHECK(share_with_interval(0, 10).low == 0);
+  CHECK(share_with_interval(0, 10).high ==
+        Approx(0.2775).margin(1e-4));  // Brown, Cai & DasGupta (2001)
+  CHECK(share_with_interval(10, 10).high == 1);
+  CHECK(share_with_interval(50, 100).low == Approx(0.4038).margin(1e-4));
+  CHECK(share_with_interval(50, 100).high == Approx(0.5962).margin(1e-4));
 }
 
 TEST_CASE("a function that calls itself counts once", "[report][callpath]") {

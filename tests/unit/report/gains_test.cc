@@ -181,7 +181,7 @@ TEST_CASE("the interval of a gain contains the truth in 19 of 20", "[report][cal
       const double value = measured(random);
       const Interval of_slope{value, value - statistics::kNormal95 * error,
                               value + statistics::kNormal95 * error};
-      const Interval gain = product(of_slope, share_of(samples(random), 400));
+      const Interval gain = product(of_slope, share_with_interval(samples(random), 400));
       held += gain.low <= slope * 0.3 && slope * 0.3 <= gain.high;
     }
     CHECK(held > 0.936 * kTrials);  // four standard errors below 95 %
