@@ -20,6 +20,9 @@
 
 namespace causalctl {
 
+// How long anything may be waited for once the process was asked to end, which it does within 1 s.
+inline constexpr Nanoseconds kPatienceOnceAsked = 300 * kMillisecond;
+
 // Call it in main() before anything else is done or started, and at the start of a forked child
 // that works as main() does. A SIGINT that was ignored is taken all the same: a shell without job
 // control lets whatever it starts with `&` ignore it, but scripts end a profile by `kill -INT`. An

@@ -10,4 +10,7 @@ struct Interval {
   double high = 0;
 };
 
+// Whether the number is certainly not 0.
+inline bool excludes_zero(const Interval& one) { return one.low > 0 || one.high < 0; }
+
 }  // namespace causalctl

@@ -14,8 +14,9 @@ namespace causalctl::callpath {
 // time. Time is divided into strata, and in each one piece is seen, at a place that is random. How
 // long a stratum is depends on what was seen before it, and a piece does not end because of what
 // is in it. So the events of a piece times the length of its stratum over its own is, on average
-// over the random places, the number of events in the stratum, however they are distributed
-// (strata.h). Where events are rare enough, a stratum is as long as its piece: all are seen.
+// over the random places, the number of events in the stratum, however they are distributed (at
+// the two ends of a stratum, as far as they do not begin or end within one piece; strata.h). Where
+// events are rare enough, a stratum is as long as its piece: all are seen.
 class Thinning {
  public:
   static constexpr Nanoseconds kPiece = 10 * kMillisecond;

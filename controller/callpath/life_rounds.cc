@@ -24,11 +24,6 @@ LifeRounds::LifeRounds(std::vector<LifePlace> places, std::uint64_t seed) : rand
   }
 }
 
-bool LifeRounds::is_watching() const {
-  return std::any_of(places_.begin(), places_.end(),
-                     [](const Place& each) { return !each.left.empty() || each.under_way > 0; });
-}
-
 std::optional<LifeRounds::Probe> LifeRounds::next(const std::function<bool(ThreadId)>& may_watch) {
   Place* next = nullptr;
   std::size_t target = 0;

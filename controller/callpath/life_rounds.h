@@ -42,7 +42,6 @@ class LifeRounds {
   void stop_all(Nanoseconds time_ns);
 
   const std::vector<WatchedCalls>& watched() const { return watched_; }
-  bool is_watching() const;  // false: there is nothing to do any more
 
  private:
   struct Place {

@@ -29,11 +29,9 @@ void Lives::sampled(const perf::SampleEvent& sample, const unwind::Chain& chain,
 
 void Lives::take(const perf::Event& event) {
   if (const auto* change = std::get_if<perf::SwitchEvent>(&event)) {
-    states_[change->thread] = change->kind;
-    const auto found = registers_.find(change->thread);
-    if (found == registers_.end() || !found->second.watched) return;
-    Watched& watched = *found->second.watched;
-    if (change->time_ns <= watched.since_ns) watched.state = change->kind;
+    changed(change->thread, change->kind, change->time_ns);
+  } else if (const auto* wake = std::get_if<perf::WakeEvent>(&event)) {
+    woken(*wake);
   } else if (const auto* exit = std::get_if<perf::ThreadExitEvent>(&event)) {
     states_.erase(exit->thread);
     const auto found = registers_.find(exit->thread);
@@ -49,6 +47,24 @@ void Lives::take(const perf::Event& event) {
     }
   } else if (std::holds_alternative<perf::ExecEvent>(event)) {
     executed(std::get<perf::ExecEvent>(event).time_ns);
+  }
+}
+
+void Lives::changed(ThreadId thread, perf::SwitchKind kind, Nanoseconds time_ns) {
+  states_[thread] = kind;
+  const auto found = registers_.find(thread);
+  if (found == registers_.end() || !found->second.watched) return;
+  Watched& watched = *found->second.watched;
+  if (time_ns <= watched.since_ns) watched.state = kind;
+}
+
+// From then on it waits for a core, as one that was preempted does.
+void Lives::woken(const perf::WakeEvent& wake) {
+  const auto found = std::find_if(states_.begin(), states_.end(), [&](const auto& state) {
+    return state.first.tid == wake.woken && state.second == perf::SwitchKind::out_blocked;
+  });
+  if (found != states_.end()) {
+    changed(found->first, perf::SwitchKind::out_preempted, wake.time_ns);
   }
 }
 

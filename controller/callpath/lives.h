@@ -51,6 +51,8 @@ class Lives {
     Nanoseconds free_ns = 0;  // from when on another word may be watched
   };
 
+  void changed(ThreadId thread, perf::SwitchKind kind, Nanoseconds time_ns);
+  void woken(const perf::WakeEvent& wake);
   void begin(Nanoseconds now_ns);
   void executed(Nanoseconds time_ns);
   bool has_ended(Register& each, Nanoseconds now_ns, Nanoseconds drained_ns);

@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "controller/base/clock.h"
+#include "controller/base/ends.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/callpath/account_watch.h"
@@ -44,7 +45,6 @@ constexpr unsigned kMostLeaving = 64;  // samples of one thread's switches betwe
 constexpr Nanoseconds kWriteEvery = kSecond;
 constexpr int kPriority = -10;  // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
-constexpr Nanoseconds kNamesPatienceOnceAsked = 300 * kMillisecond;  // for the end
 constexpr unsigned kMostEventSamples = 4;  // samples of an event of one thread between two drains
 
 perf::SessionOptions session_options(const Settings& settings,
@@ -316,7 +316,7 @@ class Run {
   void wait_for_names() {
     const int interrupts = hooks_.interrupts();
     const Nanoseconds until_ns =
-        monotonic_now() + (interrupts > 0 ? kNamesPatienceOnceAsked : kNamesPatience);
+        monotonic_now() + (interrupts > 0 ? kPatienceOnceAsked : kNamesPatience);
     while (namer_.open_questions() > 0 && hooks_.interrupts() == interrupts &&
            monotonic_now() < until_ns) {
       hooks_.show(

@@ -7,7 +7,6 @@
 #include <pwd.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -49,9 +48,8 @@ Check process(Pid target, const procfs::Status& status) {
               fmt::format("{} ({}), of {}, {} threads", target, command_of(target),
                           user_name(status.uid), status.threads),
               "", true};
-  const bool kernel_thread = procfs::read_text(fmt::format("/proc/{}/cmdline", target)) == "" &&
-                             status.threads == 1 && procfs::executable(target).empty() &&
-                             geteuid() == 0;
+  const bool kernel_thread = procfs::parse_is_kernel_thread(
+      procfs::read_text(fmt::format("/proc/{}/stat", target)).value_or(""));
   if (status.tgid != target) {
     check.verdict = Verdict::missing;
     check.remedy = fmt::format("this is a thread: profile process {}", status.tgid);

@@ -25,7 +25,6 @@ namespace {
 
 // After SIGTERM a program that does not end is left alone after this time.
 constexpr Nanoseconds kPatience = 5 * kSecond;
-constexpr Nanoseconds kPatienceOnceAsked = 300 * kMillisecond;  // for our own end
 constexpr int kSignalled = 128;
 
 // Returns the words by which it was executed: of a script the interpreter, then the script.

@@ -143,11 +143,13 @@ void warn(Comparison& comparison) {
         metric.kind != MetricKind::latency) {
       continue;
     }
-    if (metric.null && (metric.null->low > 0 || metric.null->high < 0)) {
-      comparison.warnings.push_back(fmt::format(
+    if (metric.null && excludes_zero(*metric.null)) {
+      std::string text = fmt::format(
           "{}: A against A shows an effect of {:.1f} % [{:.1f}, {:.1f}], where none is: believe no "
           "effect of that size; make runs longer, or the machine quieter",
-          metric.name, 100 * metric.null->value, 100 * metric.null->low, 100 * metric.null->high));
+          metric.name, 100 * metric.null->value, 100 * metric.null->low, 100 * metric.null->high);
+      if (&metric == &comparison.metrics.front()) comparison.lead = text;
+      comparison.warnings.push_back(std::move(text));
     }
   }
 }

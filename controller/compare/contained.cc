@@ -35,7 +35,6 @@ constexpr std::uint64_t kTrimStep = std::uint64_t{64} << 10;  // in whole blocks
 constexpr Nanoseconds kTrimPause = 100 * kMillisecond;
 constexpr Nanoseconds kTrimPauseOfMuch = 5 * kMillisecond;
 constexpr std::size_t kTailLines = 8;
-constexpr Nanoseconds kPatienceOnceAsked = 300 * kMillisecond;  // for our own end
 
 bool left_to_supervisors = false;  // processes that have not ended yet
 

@@ -254,7 +254,8 @@ class Comparing {
       std::string text = words_of_counting(cost_ns, *mean_s);
       if (text.empty()) continue;
       text = fmt::format("{}: {}", name, text);
-      if (metric == comparison.metrics.begin()) comparison.lead = text;
+      const bool leads = metric == comparison.metrics.begin() && comparison.lead.empty();
+      if (leads) comparison.lead = text;
       comparison.warnings.push_back(std::move(text));
     }
   }

@@ -92,10 +92,10 @@ std::vector<std::pair<std::string, std::uint32_t>> sampled_points(const CountedP
 
 // Arms the points on all threads of the session. Visits arrive as VisitEvents; their tags count up
 // from `first_tag` in the order of the points, as the results do. Code is counted by a hardware
-// breakpoint for each place if breakpoints were seen to fire here and there are registers for all
-// of them, and otherwise by uprobes; `count_by` may demand one of the two. A USDT probe is counted
-// by uprobes, which also raise its semaphore, and a system call by its tracepoint. Sampled points
-// arm nothing. Throws Error with a hint.
+// breakpoint for each place if breakpoints were seen to fire here, there are registers for all of
+// them and the code cannot be loaded later, and otherwise by uprobes; `count_by` may demand one of
+// the two. A USDT probe is counted by uprobes, which also raise its semaphore, and a system call by
+// its tracepoint. Sampled points arm nothing. Throws Error with a hint.
 std::vector<Armed> arm(const std::vector<Point>& points, Pid target, config::CountBy count_by,
                        perf::Session& session, std::uint32_t first_tag = 0);
 

@@ -1,6 +1,7 @@
 """What causalctl says where its environment is not the usual one: /proc, limits, a frozen target,
 files that were replaced, rights that a program loses."""
 
+import dataclasses
 import os
 import pathlib
 import subprocess
@@ -9,8 +10,10 @@ import tempfile
 import pytest
 
 from test_modules import compiled, running
+from world import program_for
 
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+NOBODYS_ID = 65534
+NOBODY = ("setpriv", f"--reuid={NOBODYS_ID}", f"--regid={NOBODYS_ID}", "--clear-groups")
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +35,22 @@ def needs(*around):
 
 
 @pytest.fixture
-def open_folder(options):
-    """A folder for programs of nobody, who may execute causalctl."""
+def open_folder():
+    """A folder for programs of nobody."""
     needs(*NOBODY)
-    if subprocess.run([*NOBODY, "test", "-x", options.causalctl], check=False).returncode != 0:
-        pytest.skip("nobody may not execute causalctl")
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder)
         path.chmod(0o777)
         yield path
+
+
+@pytest.fixture
+def of_nobody(options):
+    """The options with a causalctl that nobody may execute."""
+    needs(*NOBODY)
+    with tempfile.TemporaryDirectory() as folder:
+        yield dataclasses.replace(
+            options, causalctl=program_for(NOBODYS_ID, options.causalctl, pathlib.Path(folder)))
 
 
 def test_proc_of_another_pid_namespace(options, tmp_path):
@@ -82,7 +92,7 @@ def test_command_lines_are_one_line(options, tmp_path):
     assert "\x1b" not in text, text
 
 
-def test_library_was_replaced(options, open_folder):
+def test_library_was_replaced(of_nobody, open_folder):
     (open_folder / "l.c").write_text("#include <unistd.h>\nvoid wait_here(void) { for (;;) pause(); }\n")
     (open_folder / "m.c").write_text('#include <stdio.h>\nvoid wait_here(void);\nint main(void) {'
                                   ' puts("ready"); fflush(stdout); wait_here(); }\n')
@@ -92,11 +102,11 @@ def test_library_was_replaced(options, open_folder):
     with running(*NOBODY, open_folder / "m", cwd=open_folder) as pid:
         library.unlink()
         for command in ("stacks", "doctor"):
-            code, text = told(options, command, pid, around=NOBODY)
+            code, text = told(of_nobody, command, pid, around=NOBODY)
             assert text.count("libl.so cannot be read: it was deleted") == 1, text
 
 
-def test_another_build_of_the_same_layout(options, open_folder):
+def test_another_build_of_the_same_layout(of_nobody, open_folder):
     parts = ["#include <unistd.h>\nvoid {}(void) {{ for (;;) pause(); }}\n",
              "volatile int never; void {}(void) {{ for (;;) never++; }}\n"]
     main = '#include <stdio.h>\nint main(void) { puts("ready"); fflush(stdout); waits_a(); }\n'
@@ -110,7 +120,7 @@ def test_another_build_of_the_same_layout(options, open_folder):
     (open_folder / "old").rename(program)
     with running(*NOBODY, program) as pid:
         (open_folder / "new").rename(program)
-        _, text = told(options, "stacks", pid, around=NOBODY)
+        _, text = told(of_nobody, "stacks", pid, around=NOBODY)
     assert "spins_b" not in text, text
 
 
@@ -142,11 +152,11 @@ def test_limit_of_processes(options, program):
         group.rmdir()
 
 
-def test_program_loses_its_rights(options, open_folder, program):
+def test_program_loses_its_rights(of_nobody, open_folder, program):
     path = open_folder / "suid"
     path.write_bytes(program.read_bytes())
     path.chmod(0o4755)
-    _, text = told(options, "callpath", "--duration", "100ms", "-o", open_folder / "s.jsonl",
+    _, text = told(of_nobody, "callpath", "--duration", "100ms", "-o", open_folder / "s.jsonl",
                    "--", path, around=NOBODY)
     assert "runs without its rights (set-uid)" in text, text
 

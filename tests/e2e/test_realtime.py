@@ -2,6 +2,7 @@
 of these threads nap, so that they keep nothing else from a core."""
 
 import contextlib
+import dataclasses
 import os
 import pathlib
 import re
@@ -14,6 +15,7 @@ import pytest
 
 from fixture import wait_until
 from test_modules import compiled, running
+from world import program_for
 
 NOBODY = 65534
 CORES = len(os.sched_getaffinity(0))
@@ -106,10 +108,10 @@ def test_by_a_user_without_priorities(options, realtime):
         pytest.skip("only root can start a program with real-time priority as another user")
     with running(realtime, str(CORES), "naps", user=NOBODY, group=NOBODY) as pid:
         schedule(pid, os.SCHED_FIFO, 50)
-        with tempfile.TemporaryDirectory() as folder:
-            os.chown(folder, NOBODY, NOBODY)
-            done = run(attach(options, pathlib.Path(folder), pid, "--duration", "1s"), user=NOBODY,
-                       group=NOBODY)
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            own = dataclasses.replace(options, causalctl=program_for(NOBODY, options.causalctl, folder))
+            done = run(attach(own, folder, pid, "--duration", "1s"), user=NOBODY, group=NOBODY)
         check_refused(done, f"{CORES} threads of process {pid}", "may not run at priority 51")
 
 

@@ -17,8 +17,6 @@ using Kind = Reason::Kind;
 constexpr double kFailedFrom = 0.01;  // a smaller difference of baselines does not matter
 constexpr double kMostDiscarded = 0.5;
 
-bool excludes_zero(const Interval& one) { return one.low > 0 || one.high < 0; }
-
 // Returns how often the places of a point were passed: both of a latency.
 std::uint64_t passed(const Experiment& experiment, const Point& point) {
   std::uint64_t begins = 0;

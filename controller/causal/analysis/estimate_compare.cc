@@ -13,8 +13,9 @@ namespace causalctl::causal {
 namespace {
 
 constexpr std::size_t kFewestForStalls = 5;
-constexpr double kMostOfTheTime =
-    0.95;  // that a unit is taken to have, since its share has an error
+// Bounds of the scale of noise, because what it is computed from has errors itself.
+constexpr double kMostOfTheTime = 0.95;
+constexpr double kLeastOfShare = 0.1;  // what a unit gains, as a part of its share of the time
 
 template <typename Count>
 const Count* find(const std::vector<Count>& counts, const std::string& name) {
@@ -177,31 +178,36 @@ void compare_run(const std::vector<Observation>& all, const Baselines& baselines
   }
 }
 
-// Gives the effects the noise of the number of samples in the unit: that of a binomial
-// distribution, by the mean share of the time that the unit has. By the number in the experiment
-// itself, those with few samples would count more, and effects would be too small. Baselines have
-// none, and no part in it.
+// Gives the effects the noise of the number of samples in the unit. What is gained is in proportion
+// to it, so its relative error is that of the number: binomial, by the mean share of the time that
+// the unit has. By the number and the gain of the experiment itself, those with few samples would
+// count more, and effects would be too small; so means over the unit's experiments stand for them.
+// Baselines have no samples to hang on, and no part in it.
 void scale_by_samples(const std::vector<Run>& runs, std::vector<Effect>& effects) {
   struct Seen {
-    double samples = 0;
-    double wall_ns = 0;
+    double samples = 0, wall_ns = 0;
+    double gain = 0, speedup = 0;
   };
   std::map<std::string, Seen> units;
   for (const Effect& effect : effects) {
     Seen& seen = units[effect.experiment->unit.name];
     seen.samples += static_cast<double>(effect.experiment->samples);
     seen.wall_ns += static_cast<double>(effect.experiment->wall_ns);
+    seen.gain += 1 - std::exp(effect.log_ratio);
+    seen.speedup += effect.experiment->speedup;
   }
   for (Effect& effect : effects) {
     const Experiment& experiment = *effect.experiment;
     const Seen& seen = units[experiment.unit.name];
-    const auto period_ns = static_cast<double>(runs[effect.run].overhead.period_ns);
     const auto wall_ns = static_cast<double>(experiment.wall_ns);
     const double expected = std::max(1.0, seen.samples * wall_ns / seen.wall_ns);
-    const double share = std::min(expected * period_ns / wall_ns, kMostOfTheTime);
-    const double deviation_ns = period_ns * std::sqrt(expected * (1 - share));
-    effect.noise_scale =
-        experiment.speedup * deviation_ns / wall_ns / (1 - experiment.speedup * share);
+    const double share =
+        std::min(expected * static_cast<double>(runs[effect.run].overhead.period_ns) / wall_ns,
+                 kMostOfTheTime);
+    const double slope =
+        std::clamp(std::abs(seen.gain) / seen.speedup, kLeastOfShare * share, kMostOfTheTime);
+    const double gain = experiment.speedup * slope;
+    effect.noise_scale = gain / (1 - gain) * std::sqrt((1 - share) / expected);
     effect.baselines = {};
   }
 }

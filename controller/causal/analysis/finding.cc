@@ -55,9 +55,10 @@ bool only_callers_have_an_effect(const ProgressResult& point) {
 
 void add_reason_of_units(const ProgressResult& point, const SmallEffects& small,
                          std::vector<Reason>& reasons) {
-  const auto denied = std::find_if(
-      point.units.begin(), point.units.end(),
-      [](const UnitResult& unit) { return unit.within_null && !unit.everybodys_caller; });
+  const auto denied =
+      std::find_if(point.units.begin(), point.units.end(), [](const UnitResult& unit) {
+        return unit.within_null && !unit.everybodys_caller && excludes_zero(*unit.slope);
+      });
   if (denied != point.units.end()) {
     const Reason bound = by_weight(point.bearing.bounds, report::kToldSpeedup).front();
     if (bound.kind != Kind::no_self_check) {

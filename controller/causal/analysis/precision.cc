@@ -51,7 +51,7 @@ std::optional<Precision> precision_of(const report::ProgressResult& point) {
   precision.by_chance = std::sqrt(half * half - precision.by_model * precision.by_model);
   if (const auto& null = point.null_effect) {
     if (are_many(point)) precision.null_by_chance = (null->high - null->low) / 2;
-    if (null->low > 0 || null->high < 0) precision.null_value = std::abs(null->value);
+    if (excludes_zero(*null)) precision.null_value = std::abs(null->value);
   }
   return precision;
 }

@@ -17,13 +17,14 @@ constexpr double kIdleShare = 0.001;
 constexpr double kOften = 0.01;  // a function with this share of the samples or stacks does run
 
 std::string of_function_that_runs(const Silence& silence) {
-  const double part = std::max(share_of(silence.in_function, silence.samples),
-                               share_of(silence.on_stack, silence.stacks));
-  const std::string seen = fmt::format("{} has {:.0f} % of the samples", silence.code.function,
-                                       std::max(1.0, 100 * part));
+  const double own = share_of(silence.in_function, silence.samples);
+  const double on_stacks = share_of(silence.on_stack, silence.stacks);
+  const std::string seen = fmt::format(
+      "{} {} {:.0f} % of the {}", silence.code.function, own < on_stacks ? "is on" : "has",
+      std::max(1.0, 100 * std::max(own, on_stacks)), own < on_stacks ? "stacks" : "samples");
   if (silence.code.kind == PointCode::Kind::function) {
     return seen +
-           " but no visits: it was entered before the profile began and does not return; take a "
+           ", but no visits: it was entered before the profile began and does not return; take a "
            "line in its loop";
   }
   return seen + ", but does not pass this place; take another line of it";

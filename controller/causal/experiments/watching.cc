@@ -27,7 +27,8 @@ void Watching::choose(const std::function<bool()>& over) {
   visits_counted_.resize(parts_.counters.points().size());
   const auto breakpoints = parts_.armory.breakpoints.size();
   kept_ = choose_counting({engine_, parts_, over}, kCountingChoice, run_);
-  if (parts_.armory.breakpoints.size() == breakpoints) return;
+  // Breakpoints that were tried rested for a part of the time, in which visits were not counted.
+  if (kept_.empty() && parts_.armory.breakpoints.size() == breakpoints) return;
   cpu_counted_ns_ = engine_.cpu_time_ns();
   for (std::uint32_t tag = 0; tag < visits_counted_.size(); ++tag) {
     visits_counted_[tag] = parts_.counters.total_visits(tag);

@@ -195,7 +195,6 @@ TEST_CASE("places of a thread that has ended keep their complete rounds", "[call
   CHECK(rounds.watched()[0].lives_ns.size() == 2);
   CHECK(rounds.watched()[1].probes > 4);
   rounds.thread_ended(kOther, 5);
-  CHECK_FALSE(rounds.is_watching());
   CHECK_FALSE(rounds.next(any));
 }
 
@@ -228,7 +227,6 @@ TEST_CASE("looks that count and that do not are told apart", "[callpath][lives]"
   CHECK_FALSE(rounds.watched()[0].stopped_ns > 0);
   rounds.stop_all(77);
   CHECK(rounds.watched()[0].stopped_ns > 0);
-  CHECK_FALSE(rounds.is_watching());
 }
 
 TEST_CASE("rates of calls come with the time that each lasts", "[callpath][lives]") {

@@ -152,6 +152,18 @@ TEST_CASE("of calls that are too dear to count the least number is told", "[call
   CHECK_THAT(report::callpath::count_lines(present(std::array{run}))[0],
              Contains("calls of c: at least 4,000, more than 2,000 a second.") &&
                  Contains("too much to tell how many"));
+  // Of another run the number is an estimate, of which the least counts.
+  Recording other = counted(1000);
+  other.counts[0].counted_ns = kSecond;
+  other.counts[0].in_gaps = 1000;
+  other.counts[0].least_in_gaps = 800;
+  other.counts[0].most_in_gaps = 1200;
+  CHECK(count_of(std::array{run, other}).calls == 4000 + 1800);
+  CHECK(count_of(std::array{run, other}).too_dear);
+  // One that counted all, however dear, does not make the others so.
+  Recording all = counted(1000);
+  all.counts[0].cost_share = 0.97;
+  CHECK_FALSE(count_of(std::array{all, other}).too_dear);
   // If it never was too much for the budget, all were counted.
   run.counts[0].counted_ns = run.counts[0].wall_ns;
   CHECK(count_of(std::array{run}).exact);

@@ -232,4 +232,40 @@ TEST_CASE("what counting a point takes of the CPU time bounds what is stated", "
   CHECK(has(bearing.failed, Reason::Kind::counting_slows));
 }
 
+TEST_CASE("both places of a latency are counted, however often each is passed", "[causal]") {
+  Run run;
+  run.counting = {{"answer", "hardware breakpoint", 5000}};
+  Experiment experiment;
+  experiment.latency = {{"answer", 900, 100}};
+  experiment.cores.cpu_ns = 50 * kMillisecond;
+  run.experiments = {experiment};
+  CHECK(bearing_of({&run}, Report{}, {"answer", true}, Interval{}).bound(0.5) == Approx(0.05));
+}
+
+TEST_CASE("runs of which one did not look at the pace do not differ", "[causal]") {
+  Run own, untold;
+  Pacing pacing;
+  pacing.point = "work";
+  pacing.paused_share = 0.1;
+  pacing.rate = pacing.low = pacing.high = 1;
+  own.pacing = {pacing};
+  const Point point{"work", false};
+  CHECK_FALSE(has(bearing_of({&own, &untold}, Report{}, point, Interval{}).failed,
+                  Reason::Kind::loads_differ));
+  pacing.rate = pacing.low = pacing.high = 0.9;
+  untold.pacing = {pacing};
+  CHECK(has(bearing_of({&own, &untold}, Report{}, point, Interval{}).failed,
+            Reason::Kind::loads_differ));
+}
+
+TEST_CASE("a unit that may have no effect is not one whose effect is denied", "[causal]") {
+  UnitResult small = unit("a", 0.001, 0.01, Verdict::not_enough_data);
+  small.within_null = true;
+  CHECK_FALSE(
+      has(finding_of(report_of({small}, {0, -0.1, 0.1})).reasons, Reason::Kind::below_bound));
+  UnitResult denied = unit("a", 0.05, 0.01, Verdict::not_enough_data);
+  denied.within_null = true;
+  CHECK(has(finding_of(report_of({denied}, {0, -0.1, 0.1})).reasons, Reason::Kind::below_bound));
+}
+
 }  // namespace causalctl::causal

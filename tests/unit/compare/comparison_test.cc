@@ -49,6 +49,18 @@ TEST_CASE("a comparison has the effect, the null, and what could have been seen"
   REQUIRE(comparison.warnings.empty());
 }
 
+TEST_CASE("what A shows against A stands at the top", "[compare]") {
+  auto runs = with_null(1, std::log(0.97));
+  for (RunResult& run : runs) {
+    const bool slow = run.scheduled.phase == Phase::null && run.scheduled.role == Side::a;
+    if (slow) run.values.front().value *= 1.05;
+  }
+  const auto comparison = compare_runs(runs, {5, false, {}});
+  REQUIRE(excludes_zero(*comparison.metrics.front().null));
+  CHECK(comparison.lead.find("A against A shows an effect of") != std::string::npos);
+  CHECK(compare_runs(with_null(1, std::log(0.97)), {5, false, {}}).lead.empty());
+}
+
 TEST_CASE("a value that could not be measured is none", "[compare]") {
   auto runs = with_null(1, 0);
   for (RunResult& run : runs) run.values.front().value = std::nan("");
