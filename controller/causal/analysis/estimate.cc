@@ -255,8 +255,9 @@ ProgressResult estimate_point(const std::vector<Run>& runs, const Report& report
   }
   std::vector<std::vector<Effect>> effects_of_units;
   for (const auto& [name, of_unit] : by_unit) effects_of_units.push_back(of_unit);
-  std::vector<CleanUnit> cleaned =
-      clean(effects_of_units, effects.within ? kBySamples : baseline_noise(effects.nulls));
+  std::vector<CleanUnit> cleaned = effects.within
+                                       ? clean(effects_of_units, kBySamples, kUnlike)
+                                       : clean(effects_of_units, baseline_noise(effects.nulls));
   if (effects.within) {
     for (CleanUnit& unit : cleaned) {
       unit.noise.variance = std::max(unit.noise.variance, kBySamples.variance);

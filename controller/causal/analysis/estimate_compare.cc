@@ -180,8 +180,10 @@ void compare_run(const std::vector<Observation>& all, const Baselines& baselines
 
 // Gives the effects the noise of the number of samples in the unit. What is gained is in proportion
 // to it, so its relative error is that of the number: binomial, by the mean share of the time that
-// the unit has. By the number and the gain of the experiment itself, those with few samples would
-// count more, and effects would be too small; so means over the unit's experiments stand for them.
+// the unit has. A part of the noise is not in proportion, so the variance is taken to grow as the
+// power 1.5 of the speedup, not 2: small speedups, at which it is the larger part, would count too
+// much. By the number and the gain of the experiment itself, those with few samples would count
+// more, and effects would be too small; so means over the unit's experiments stand for them.
 // Baselines have no samples to hang on, and no part in it.
 void scale_by_samples(const std::vector<Run>& runs, std::vector<Effect>& effects) {
   struct Seen {
@@ -207,7 +209,8 @@ void scale_by_samples(const std::vector<Run>& runs, std::vector<Effect>& effects
     const double slope =
         std::clamp(std::abs(seen.gain) / seen.speedup, kLeastOfShare * share, kMostOfTheTime);
     const double gain = experiment.speedup * slope;
-    effect.noise_scale = gain / (1 - gain) * std::sqrt((1 - share) / expected);
+    effect.noise_scale = std::pow(gain, 0.75) * std::pow(slope, 0.25) *
+                         std::sqrt((1 - share) / expected) / (1 - gain);
     effect.baselines = {};
   }
 }

@@ -10,9 +10,7 @@
 namespace causalctl::causal {
 namespace {
 
-// Baselines count as this many observations, and the other units as kPrior.
-constexpr std::size_t kBaselinePrior = 8;
-constexpr std::size_t kPrior = 40;
+constexpr std::size_t kBaselinePrior = 8;      // baselines count as this many observations
 constexpr std::size_t kFewestForOwnScale = 8;  // treatments
 constexpr std::size_t kFewestNulls = 3;
 constexpr int kKnees = 10;                 // knees at 0.1, 0.2, … 1 are tried
@@ -209,7 +207,8 @@ CleanUnit clean_nulls(std::span<const Effect> nulls) {
                  baseline_noise(nulls));
 }
 
-std::vector<CleanUnit> clean(std::span<const std::vector<Effect>> units, const Noise& baselines) {
+std::vector<CleanUnit> clean(std::span<const std::vector<Effect>> units, const Noise& baselines,
+                             std::size_t alike) {
   std::vector<Residuals> all;
   std::vector<double> everything;
   for (const std::vector<Effect>& effects : units) {
@@ -236,7 +235,7 @@ std::vector<CleanUnit> clean(std::span<const std::vector<Effect>> units, const N
     const double clip = clip_deviation(all[i], deviation);
     const double own = all[i].freedom == 0 ? 0 : squares_of(all[i], clip);
     clean_units.push_back(
-        cleaned(units[i], all[i], clip, shrunk(noise, kPrior, own, all[i].freedom)));
+        cleaned(units[i], all[i], clip, shrunk(noise, alike, own, all[i].freedom)));
   }
   return clean_units;
 }

@@ -4,7 +4,7 @@
 // comes from the machine and the program, not from the unit. So the variance is estimated in three
 // steps: from baselines against baselines, from the treatments of all units around their curves,
 // and from this unit's own treatments. Each step is shrunk towards the one before it, which counts
-// as kPrior observations (moderated t: Smyth, "Linear Models and Empirical Bayes Methods …",
+// as kAlike observations (moderated t: Smyth, "Linear Models and Empirical Bayes Methods …",
 // Statistical Applications in Genetics and Molecular Biology 3 (2004)). A unit that scatters more
 // than others is judged by its own scatter as soon as it has enough experiments to show it.
 //
@@ -43,9 +43,15 @@ void scale_noise(PointEffects& effects);
 // freedom is 0 if they are too few.
 Noise baseline_noise(std::span<const Effect> nulls);
 
+// How many observations of its own noise the noise of all units counts for in that of a unit.
+inline constexpr std::size_t kAlike = 40;  // the machine's, which is in all of them
+inline constexpr std::size_t kUnlike =
+    4;  // by the number of samples, and by whom a unit's gain passes
+
 // Cleans the treatments of each unit and returns the units in the same order. There may be any
 // number of units and of treatments.
-std::vector<CleanUnit> clean(std::span<const std::vector<Effect>> units, const Noise& baselines);
+std::vector<CleanUnit> clean(std::span<const std::vector<Effect>> units, const Noise& baselines,
+                             std::size_t alike = kAlike);
 
 CleanUnit clean_nulls(std::span<const Effect> nulls);
 
