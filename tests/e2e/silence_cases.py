@@ -88,7 +88,7 @@ def not_the_headline(name):
 CASES = [
     silent("silent_function_inlined", "inlined_done", r"inlined.*take .*silent\.c:\d+"),
     silent("silent_function_never_called", "never_called", "never_called was never sampled either"),
-    silent("silent_function_endless", "endless", "of the samples but no visits.*take a line in its"),
+    silent("silent_function_endless", "endless", "of the (samples|stacks), but no visits.*take a line in its"),
     silent("silent_call", "syscall:mount", "no thread makes this system call"),
     silent("silent_target_idle", "syscall:write", "it waits.*give it load", ("{targets}/idle",),
            target_output=()),
