@@ -27,7 +27,7 @@ constexpr std::string_view kMapped = "0000000000000000FFFF0000";  // ::ffff:0:0/
 constexpr std::string_view kEstablished = "01";
 constexpr std::uint32_t kEstablishedUnix = 1;  // TCP_ESTABLISHED, which af_unix uses, too
 constexpr std::size_t kAnswer = 32768;         // bytes of a part of an answer
-constexpr timeval kPatience{1, 0};
+constexpr timeval kAnswerPatience{1, 0};
 
 // Fields of a line of /proc/net/tcp.
 enum : std::size_t { kLocal = 1, kRemote = 2, kState = 3, kInode = 9, kFields = 10 };
@@ -86,7 +86,7 @@ std::vector<char> all_unix_sockets() {
   std::vector<char> answer;
   const Fd diag(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
   if (!diag) return answer;
-  setsockopt(diag.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
+  setsockopt(diag.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerPatience, sizeof(kAnswerPatience));
   struct {
     nlmsghdr header;
     unix_diag_req request;
