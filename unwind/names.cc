@@ -41,8 +41,6 @@ bool path_ends_with(std::string_view path, std::string_view wanted) {
   return before == 0 || wanted.front() == '/' || path[before - 1] == '/';
 }
 
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 bool path_matches(const std::string& path, const std::string& glob) {
   return path_ends_with(path, glob) || ::fnmatch(glob.c_str(), path.c_str(), 0) == 0 ||
          ::fnmatch(("*/" + glob).c_str(), path.c_str(), 0) == 0;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/base/base_name.h"
+
 namespace causalctl::unwind {
 
 // Splits "foo.constprop.0" into {"foo", ".constprop.0"}, the part that compilers append to copies
@@ -22,7 +24,7 @@ std::string normal_path(std::string_view path, std::string_view directory);
 // Compares trailing components: "b/c.c" fits "/x/b/c.c" but not "/xb/c.c".
 bool path_ends_with(std::string_view path, std::string_view wanted);
 
-std::string_view base_name(std::string_view path);  // what follows the last '/'
+using causalctl::base_name;
 // Whether `glob` is the end of the path, by whole components, or matches it or such an end
 // (fnmatch). What is the text of a name or a path, brackets and all, is not taken for a pattern.
 bool path_matches(const std::string& path, const std::string& glob);

@@ -31,17 +31,21 @@ std::string hint_for(int error) {
 
 }  // namespace
 
-std::string file_of_program(const std::string& word, std::string_view paths) {
-  std::error_code ignored;
-  const auto is_program = [&](const std::string& path) {
-    return std::filesystem::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+std::string file_of_program(const std::string& word, std::string_view paths,
+                            const std::string& directory) {
+  const auto program = [&](const std::string& path) -> std::string {
+    std::error_code ignored;
+    const bool is_below = !path.starts_with('/') && !directory.empty();
+    const std::string file = is_below ? directory + "/" + path : path;
+    const bool is_one =
+        std::filesystem::is_regular_file(file, ignored) && ::access(file.c_str(), X_OK) == 0;
+    return is_one ? file : "";
   };
-  if (word.find('/') != word.npos) return is_program(word) ? word : "";
+  if (word.find('/') != word.npos) return program(word);
   for (;;) {
     const auto colon = std::min(paths.find(':'), paths.size());
     const std::string folder(colon > 0 ? paths.substr(0, colon) : ".");
-    std::string file = folder + "/" + word;
-    if (is_program(file)) return file;
+    if (std::string file = program(folder + "/" + word); !file.empty()) return file;
     if (colon == paths.size()) return "";
     paths.remove_prefix(colon + 1);
   }

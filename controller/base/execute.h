@@ -8,9 +8,11 @@
 
 namespace causalctl {
 
-// Returns the file that `word` names, along `paths` (as PATH has them, an empty one being our
-// working directory) where it has no slash; empty if none may be executed.
-std::string file_of_program(const std::string& word, std::string_view paths);
+// Returns the file that `word` names to a process whose working directory is `directory` (empty:
+// ours): along `paths`, as PATH has them, where it has no slash. Returns an empty string if none
+// may be executed.
+std::string file_of_program(const std::string& word, std::string_view paths,
+                            const std::string& directory = {});
 
 // Returns along which paths execute() looks for a program: PATH of `settings` or of our
 // environment, or without any the system's own.

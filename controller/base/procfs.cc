@@ -16,6 +16,7 @@
 #include <memory>
 #include <utility>
 
+#include "controller/base/base_name.h"
 #include "controller/base/error.h"
 #include "controller/base/fd.h"
 #include "controller/base/number.h"
@@ -204,22 +205,16 @@ std::vector<Pid> descendants(Pid ancestor) {
 
 namespace {
 
-std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 // The kernel cuts a name. Of a longer one, a word of the command line tells the rest.
 bool is_called(Pid pid, const std::string& name) {
   constexpr std::size_t kLongestComm = 15;
-  if (file_name(executable(pid)) == name) return true;
+  if (base_name(executable(pid)) == name) return true;
   const auto comm = read_text(fmt::format("/proc/{}/comm", pid));
   if (comm != name.substr(0, kLongestComm) + "\n") return false;
   if (name.size() <= kLongestComm) return true;
-  const std::string words = read_text(fmt::format("/proc/{}/cmdline", pid)).value_or("");
-  for (std::size_t at = 0; at < words.size();) {
-    const std::string_view word(words.c_str() + at);
-    if (file_name(word) == name) return true;
-    at += word.size() + 1;
-  }
-  return false;
+  const std::vector<std::string> words = words_of(pid);
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return base_name(word) == name; });
 }
 
 }  // namespace
@@ -235,6 +230,15 @@ Pid find_process(const std::string& name) {
                      "see `ps`, or give the PID; only run and callpath start a program, after --");
   }
   refuse_several(name, found);
+}
+
+std::vector<std::string> words_of(Pid pid) {
+  const auto text = read_text(fmt::format("/proc/{}/cmdline", pid)).value_or("");
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < text.size(); at += words.back().size() + 1) {
+    words.emplace_back(text.c_str() + at);
+  }
+  return words;
 }
 
 std::string executable(Pid pid) {

@@ -131,6 +131,8 @@ Address entry_point(Pid pid);
 // Finds the one process with this name (its comm, or the file name of its executable). Throws
 // UsageError if there is none, or if there are several, which the message lists.
 Pid find_process(const std::string& name);
+// Returns the words by which it was executed: of a script the interpreter, then the script.
+std::vector<std::string> words_of(Pid pid);
 std::string executable(Pid pid);  // target of /proc/PID/exe, "" if unreadable
 
 }  // namespace causalctl::procfs

@@ -84,7 +84,8 @@ std::uint64_t EventWatch::fresh_hits(std::uint32_t tag, perf::Session& session,
                                      const Counts& counts) {
   if (!events_[tag].templates.empty()) return session.fresh_events(tag);
   const std::uint64_t calls = counts.calls(tag);
-  return calls - std::exchange(costs_[tag].calls, calls);
+  const std::uint64_t before = std::exchange(costs_[tag].calls, calls);
+  return calls > before ? calls - before : 0;
 }
 
 Nanoseconds EventWatch::next_ns() const {
@@ -112,9 +113,8 @@ void EventWatch::warn(const Counts& counts, const Recorder& recorder, Recording&
     } else if (thinning.was_interrupted()) {
       recording.warnings.push_back(fmt::format(
           "--event {} happens up to {:.0f} times a second in one thread, and each costs its thread "
-          "{:.0f} µs. It was "
-          "recorded in bursts of {} ms at random times, {:.1f} % of the time, whose values are "
-          "shown",
+          "{:.0f} µs. It was recorded in bursts of {} ms at random times, {:.1f} % of the time, "
+          "whose values are shown",
           name, thinning.estimated_per_second(),
           static_cast<double>(events_[tag].cost_ns) / kMicrosecond, Thinning::kPiece / kMillisecond,
           100 * thinning.open_share()));

@@ -60,12 +60,10 @@ void Lives::changed(ThreadId thread, perf::SwitchKind kind, Nanoseconds time_ns)
 
 // From then on it waits for a core, as one that was preempted does.
 void Lives::woken(const perf::WakeEvent& wake) {
-  const auto found = std::find_if(states_.begin(), states_.end(), [&](const auto& state) {
-    return state.first.tid == wake.woken && state.second == perf::SwitchKind::out_blocked;
-  });
-  if (found != states_.end()) {
-    changed(found->first, perf::SwitchKind::out_preempted, wake.time_ns);
-  }
+  const auto found = states_.lower_bound({wake.woken, 0});
+  if (found == states_.end() || found->first.tid != wake.woken) return;
+  if (found->second != perf::SwitchKind::out_blocked) return;
+  changed(found->first, perf::SwitchKind::out_preempted, wake.time_ns);
 }
 
 // Another program has no call of those that are watched, and a survey of both would mix them.

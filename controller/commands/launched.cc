@@ -27,16 +27,6 @@ namespace {
 constexpr Nanoseconds kPatience = 5 * kSecond;
 constexpr int kSignalled = 128;
 
-// Returns the words by which it was executed: of a script the interpreter, then the script.
-std::vector<std::string> words_of(Pid pid) {
-  const auto text = procfs::read_text(fmt::format("/proc/{}/cmdline", pid)).value_or("");
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at < text.size(); at += words.back().size() + 1) {
-    words.emplace_back(text.c_str() + at);
-  }
-  return words;
-}
-
 // The work with a program that may become another one.
 class Started {
  public:
@@ -64,7 +54,7 @@ class Started {
   // Throws `error`, with what was executed, unless the program becomes another one.
   void go_on(const UsageError& error) {
     const std::string directory = fmt::format("/proc/{}/cwd", pid_);
-    if (!may_execute_another(words_of(pid_), directory, paths_)) fail(error, "");
+    if (!may_execute_another(procfs::words_of(pid_), directory, paths_)) fail(error, "");
     if (executed_.size() == 1) {
       log::note("{} in {}; the program goes on until it executes another one", error.what(),
                 executed_.back());

@@ -17,10 +17,7 @@ namespace {
 
 // Returns the path of the program that execute() will find; empty if there is none.
 std::string path_of_program(const config::Target& target) {
-  const std::string& name = target.command.front();
-  const bool is_below = !name.starts_with('/') && name.find('/') != name.npos;
-  const std::string folder = is_below && !target.directory.empty() ? target.directory + "/" : "";
-  return file_of_program(folder + name, search_path(target.environment));
+  return file_of_program(target.command.front(), search_path(target.environment), target.directory);
 }
 
 std::optional<ProgramFile> look_at(const std::string& path) {

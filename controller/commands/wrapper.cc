@@ -31,9 +31,7 @@ bool may_execute_another(const std::vector<std::string>& words, const std::strin
     const std::string& word = words[i];
     // A text that is given to an interpreter, as after `sh -c`.
     if (i > 0 && word.find(kExec) != word.npos && word.find(' ') != word.npos) return true;
-    const bool is_below = !word.starts_with('/') && word.find('/') != word.npos;
-    const std::string place = is_below ? directory + "/" + word : word;
-    const std::string file = word.empty() ? "" : file_of_program(place, paths);
+    const std::string file = word.empty() ? "" : file_of_program(word, paths, directory);
     if (file.empty()) continue;
     const std::string text = beginning_of(file);
     if (text.starts_with(kScript) && text.find(kExec) != text.npos) return true;

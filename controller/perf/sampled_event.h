@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "controller/base/types.h"
 #include "controller/perf/event.h"
@@ -51,7 +52,10 @@ class SampledEvent {
   EventFd take() { return std::move(event_); }
   std::uint32_t tag() const { return tag_; }
   bool wakes() const { return wakes_; }
-  std::uint64_t last_count() const { return period_.last_count(); }  // at the last sample
+  // Returns how often it has happened since the last call, by its samples.
+  std::uint64_t fresh() {
+    return period_.last_count() - std::exchange(asked_for_, period_.last_count());
+  }
 
   // As EventPeriod::worth().
   std::optional<std::uint64_t> worth(const SampleRecord& record) {
@@ -68,6 +72,7 @@ class SampledEvent {
   bool wakes_;
   std::optional<std::size_t> number_offset_;
   EventPeriod period_;
+  std::uint64_t asked_for_ = 0;  // of its count, by fresh()
 };
 
 }  // namespace causalctl::perf

@@ -157,9 +157,8 @@ class Session final : public EventSource {
   Nanoseconds counted_since_ns_ = 0;
   std::size_t expected_threads_ = 0;
   std::uint32_t last_serial_ = 0;
-  std::unordered_map<std::uint32_t, std::uint64_t> finished_counts_;   // by tag
-  std::map<std::uint32_t, std::map<Tid, std::uint64_t>> events_seen_;  // by tag, at fresh_events()
-  std::unordered_map<std::uint32_t, std::uint64_t> closed_events_;     // counts, by tag
+  std::unordered_map<std::uint32_t, std::uint64_t> finished_counts_;  // by tag
+  std::unordered_map<std::uint32_t, std::uint64_t> closed_events_;    // counts, by tag
   std::set<Tid> refused_;   // listed in /proc, but not to be opened: a dead leader, no resources
   std::set<Tid> suspects_;  // listed at the last scan, and not known
 

@@ -12,18 +12,8 @@ void Session::adapt_events(unsigned most) {
 }
 
 std::uint64_t Session::fresh_events(std::uint32_t tag) {
-  std::map<Tid, std::uint64_t> seen;
   std::uint64_t most = 0;
-  for (const auto& [tid, events] : threads_) {
-    std::uint64_t& sum = seen[tid];
-    for (const SampledEvent& each : events.sampled_events()) {
-      if (each.tag() == tag && !each.wakes()) sum += each.last_count();
-    }
-    const auto before = events_seen_[tag].find(tid);
-    const bool goes_on = before != events_seen_[tag].end() && before->second <= sum;
-    most = std::max(most, goes_on ? sum - before->second : sum);
-  }
-  events_seen_[tag] = std::move(seen);
+  for (auto& [tid, events] : threads_) most = std::max(most, events.fresh_events(tag));
   return most;
 }
 
@@ -48,7 +38,6 @@ std::uint64_t Session::events_counted(std::uint32_t tag) const {
 void Session::close_events(std::uint32_t tag) {
   const auto is_meant = [tag](const auto& each) { return each.tag == tag && !each.wakes; };
   std::erase_if(plan_.events, is_meant);
-  events_seen_.erase(tag);
   for (auto& [tid, events] : threads_) {
     for (const SampledEvent& each : events.sampled_events()) {
       if (each.tag() != tag || each.wakes()) continue;

@@ -133,6 +133,14 @@ bool ThreadEvents::open_sampled_events(const std::vector<EventTemplate>& events,
   return true;
 }
 
+std::uint64_t ThreadEvents::fresh_events(std::uint32_t tag) {
+  std::uint64_t sum = 0;
+  for (SampledEvent& each : sampled_events_) {
+    if (each.tag() == tag && !each.wakes()) sum += each.fresh();
+  }
+  return sum;
+}
+
 std::vector<EventFd> ThreadEvents::take_sampled_events(std::uint32_t tag) {
   std::vector<EventFd> taken;
   for (SampledEvent& each : sampled_events_) {

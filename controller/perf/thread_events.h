@@ -103,6 +103,8 @@ class ThreadEvents {
   std::uint64_t count(std::uint32_t tag) const;
   const std::vector<std::pair<std::uint32_t, EventFd>>& visits() const { return visits_; }
   const std::vector<SampledEvent>& sampled_events() const { return sampled_events_; }
+  // As SampledEvent::fresh(), of those with this tag that wake nobody.
+  std::uint64_t fresh_events(std::uint32_t tag);
   // Opens those of `events` that are not open yet. Returns false if the thread is gone.
   bool open_sampled_events(const std::vector<EventTemplate>& events, const ThreadPlan& plan);
   // REQUIRES: the rings have been read since they were disabled.

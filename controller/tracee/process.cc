@@ -11,6 +11,7 @@
 #include <climits>
 #include <numeric>
 
+#include "controller/base/base_name.h"
 #include "controller/base/core_rotation.h"
 #include "controller/base/foreign_memory.h"
 #include "controller/base/procfs.h"
@@ -113,8 +114,8 @@ std::string process_name(Pid pid) {
 std::string other_name(std::string_view executed, std::string_view file) {
   constexpr std::string_view deleted = " (deleted)";
   if (file.ends_with(deleted)) file.remove_suffix(deleted.size());
-  const auto base = [](std::string_view path) { return path.substr(path.rfind('/') + 1); };
-  return base(executed) == base(file) || file.empty() ? "" : std::string(base(executed));
+  const std::string_view name = base_name(executed);
+  return name == base_name(file) || file.empty() ? "" : std::string(name);
 }
 
 std::string started_as(Pid pid) {

@@ -103,8 +103,13 @@ def test_a_long_name_is_cut_by_the_kernel(options, tmp_path):
     with subprocess.Popen([script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as target:
         assert target.stdout.readline() == "ready\n"
         done = causalctl(options, tmp_path, "stacks", script.name)
+        around = causalctl(options, tmp_path, "stacks", f" {script.name} ")
+        other = causalctl(options, tmp_path, "stacks", "causal_with_a_lower_name")
         target.kill()
     assert done.returncode == 0 and str(target.pid) in done.stdout, done.stderr
+    assert around.returncode == 0 and str(target.pid) in around.stdout, around.stderr
+    # The kernel has the same fifteen characters of both.
+    assert other.returncode == 2 and "no process is called" in other.stderr, other.stdout
 
 
 def test_a_name_is_never_started(options, tmp_path):

@@ -43,10 +43,10 @@ void scale_noise(PointEffects& effects);
 // freedom is 0 if they are too few.
 Noise baseline_noise(std::span<const Effect> nulls);
 
-// How many observations of its own noise the noise of all units counts for in that of a unit.
-inline constexpr std::size_t kAlike = 40;  // the machine's, which is in all of them
-inline constexpr std::size_t kUnlike =
-    4;  // by the number of samples, and by whom a unit's gain passes
+// How many observations of a unit the noise of all units counts as. The machine's noise is in all
+// units alike. Noise by the number of samples, and by the threads through which a gain passes, is
+// not.
+inline constexpr std::size_t kAlike = 40, kUnlike = 4;
 
 // Cleans the treatments of each unit and returns the units in the same order. There may be any
 // number of units and of treatments.

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "controller/base/base_name.h"
 #include "controller/causal/record/unit_names.h"
 
 namespace causalctl::causal {
@@ -26,8 +27,6 @@ constexpr WarningKind<> kBuilds{
 constexpr WarningKind<std::uint64_t, std::string> kNoBuildId{
     "{} runs of {} have no build-id; they are taken for one build because the path of the "
     "executable is the same"};
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Returns null if the member is absent, as in the log of another version or in a damaged one.
 ConfigJson member(const ConfigJson& object, const char* key) {
@@ -77,7 +76,7 @@ bool fits(const Basis& group, const Basis& run) {
 
 std::string program_of(const Basis& basis) {
   if (!basis.started_as.empty()) return basis.started_as;
-  return basis.executable.empty() ? "unknown program" : base_name(basis.executable);
+  return basis.executable.empty() ? "unknown program" : std::string(base_name(basis.executable));
 }
 
 std::string build_text(const Basis& basis) {

@@ -85,8 +85,8 @@ Spare SetUp::spare() const {
           static_cast<double>(engine.ledger().stalled_ns()) / passed};
 }
 
-// Tests the pace, unless hardly any wait ends by an external wake-up: then progress has no pace of
-// its own.
+// Tests the pace, unless hardly any wait ends by an external wake-up, or threads hardly wait: then
+// progress has no pace of its own.
 void SetUp::test_pace() const {
   if (parts.counters.throughput().empty()) return;  // since a latency has no pace
   const auto waits = static_cast<Nanoseconds>(engine.ledger().waits_ended_externally());

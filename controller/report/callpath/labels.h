@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/base/base_name.h"
 #include "controller/report/callpath/model.h"
 #include "controller/report/short_names.h"
 
@@ -75,10 +76,5 @@ LabelValues values_of(const LabelTree& tree, const Children& children, const Lab
 // The file that the label's function is declared in, or that of a line of it; empty if neither is
 // known.
 const std::string& file_of(const Labels::Label& label, const Profile& profile);
-
-// The last component of a path.
-inline std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 }  // namespace causalctl::report::callpath

@@ -22,6 +22,9 @@ TEST_CASE("a program is looked for as execvp(3) does", "[base]") {
     CHECK(file_of_program("sh", paths) == "./sh");
   }
   REQUIRE(chdir(before) == 0);
+  CHECK(file_of_program("./sh", "/nowhere", "/bin") == "/bin/./sh");
+  CHECK(file_of_program("sh", "bin:/nowhere", "/usr") == "/usr/bin/sh");
+  CHECK(file_of_program("/bin/sh", "", "/nowhere") == "/bin/sh");
 
   CHECK(search_path({{"PATH", "/a"}}) == "/a");
   CHECK(search_path({{"PATH", ""}}).empty());

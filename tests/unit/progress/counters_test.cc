@@ -22,6 +22,19 @@ TEST_CASE("throughput: stamps of the first and of the last visit", "[progress]")
   CHECK(counters.total_visits(0) == 4);
 }
 
+TEST_CASE("throughput: the real time between the first and the last visit", "[progress]") {
+  Counters counters({{"item", Kind::throughput}});
+  counters.start();
+  counters.visit(0, 1, 100, 5);
+  CHECK(counters.throughput()[0].real_ns == 0);
+  counters.visit(0, 2, 300, 50);
+  counters.visit(0, 1, 500, 85);
+  CHECK(counters.throughput()[0].real_ns == 400 + 80);
+  counters.start();
+  counters.visit(0, 1, 10, 7);
+  CHECK(counters.throughput()[0].real_ns == 0);
+}
+
 TEST_CASE("latency on one thread is measured", "[progress]") {
   Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
   counters.start();
