@@ -72,9 +72,9 @@ def interrupt_none_behind(world):
                     behind.add(int(stat.read_text().rpartition(")")[2].split()[16]) > 0)
                 except (FileNotFoundError, ProcessLookupError):
                     continue
-        return len(experiments_of(records_in(world.log))) >= 2
+        return world.has_experiments(2, records_in(world.log))
 
-    if not fixture.wait_until(two_experiments, 30):
+    if not fixture.wait_until(two_experiments, 90):
         raise RuntimeError("waited in vain for 2 experiments in the log")
     if behind != {False}:
         raise RuntimeError("a thread of causalctl ran at a low priority")

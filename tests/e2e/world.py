@@ -18,7 +18,7 @@ import uuid
 import warnings
 
 import fixture
-from case import experiments_of, has_counted, records_in, something_counted
+from case import experiments_of, has_counted, kept_experiments, records_in, something_counted
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -97,13 +97,17 @@ class World:
                            self.process.poll() is not None, seconds, every)
         return reached(records_in(self.log))
 
-    def wait_for_experiments(self, count, seconds=30):
-        """Waits for experiments, in which something must be counted if the case asks for that."""
-        def reached(records):
-            return (len(experiments_of(records)) >= count and
-                    (not self.case.must_count() or has_counted(records)))
+    def has_experiments(self, count, records):
+        """Returns whether there are so many experiments that the case ends as it should: with a
+        result if it must end with 0, and with something counted if it asks for that."""
+        all_of_them = experiments_of(records)
+        if self.case.exit == (0,):
+            all_of_them = kept_experiments(records)
+        return (len(all_of_them) >= count and
+                (not self.case.must_count() or has_counted(records)))
 
-        if not self.wait_for_log(reached, seconds):
+    def wait_for_experiments(self, count, seconds=90):
+        if not self.wait_for_log(lambda records: self.has_experiments(count, records), seconds):
             raise RuntimeError(f"waited in vain for {count} experiments in the log")
 
     def start(self):
