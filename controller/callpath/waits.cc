@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "controller/perf/events.h"
+
 namespace causalctl::callpath {
 namespace {
 
@@ -184,17 +186,38 @@ std::optional<Wait> Waits::stands_on(ThreadId id, NodeId path, bool is_complete,
 
 void Waits::wake(Tid tid, Nanoseconds time_ns, Waker waker) {
   const auto known = threads_.find(tid);
-  if (known == threads_.end() || known->second.thread.state != State::blocked) return;
+  if (known == threads_.end()) return;
+  if (known->second.thread.state == State::running) {
+    known->second.thread.early = {time_ns, waker};
+  }
+  if (known->second.thread.state != State::blocked) return;
   pass(known->second.thread, time_ns);
   known->second.thread.seen_ns = time_ns;
   known->second.thread.state = State::runnable;
   known->second.thread.waker = waker;
+  known->second.thread.early.reset();
 }
 
-void Waits::woken_by(Tid tid, NodeId path) {
+void Waits::woken_by(Tid tid, Nanoseconds time_ns, NodeId path) {
   const auto known = threads_.find(tid);
-  if (known == threads_.end() || known->second.thread.state == State::running) return;
-  if (!known->second.thread.waker_path) known->second.thread.waker_path = path;
+  if (known == threads_.end()) return;
+  Thread& thread = known->second.thread;
+  if (thread.state == State::running) {
+    thread.early_path = {time_ns, path};
+  } else if (!thread.waker_path) {
+    thread.waker_path = path;
+  }
+}
+
+// The wait of a thread that was woken before it had left its core, and not again, was for a core.
+void Waits::take_early_wake(Thread& thread) {
+  const auto early = std::exchange(thread.early, std::nullopt);
+  if (!early || thread.state != State::blocked) return;
+  if (thread.waker_path || !perf::may_end_wait(early->at_ns, thread.left_ns)) return;
+  thread.state = State::runnable;
+  thread.waker = early->waker;
+  const auto& path = thread.early_path;
+  if (path && perf::may_end_wait(path->at_ns, thread.left_ns)) thread.waker_path = path->path;
 }
 
 // A thread that comes to a core was not on one: the record of its leaving is lost, or it has been
@@ -212,6 +235,7 @@ void Waits::doubt(Thread& thread) const {
 std::optional<Wait> Waits::come(ThreadId id, Nanoseconds time_ns) {
   Thread* thread = find(id);
   if (thread == nullptr) return std::nullopt;
+  take_early_wake(*thread);
   pass(*thread, time_ns);
   doubt(*thread);
   has_switched_ = true;

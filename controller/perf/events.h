@@ -61,6 +61,16 @@ struct WakeEvent {
   WakeContext context = WakeContext::task;
 };
 
+// Whether a wake-up at `woken_ns` of a thread that was on its core then may end the wait that began
+// when it left the core, blocked, at `left_ns`. A thread that goes to sleep can be woken from the
+// moment it has said so, but the record that it leaves its core comes only when the scheduler
+// changes to another thread: up to 40 µs later, here (try_to_wake_up() and __schedule() of
+// kernel/sched/core.c). If a wake-up comes after that record, it ends the wait, not this one.
+inline bool may_end_wait(Nanoseconds woken_ns, Nanoseconds left_ns) {
+  constexpr Nanoseconds kGoingToSleep = 40 * kMicrosecond;
+  return woken_ns <= left_ns && left_ns - woken_ns <= kGoingToSleep;
+}
+
 // A progress point, or another event that a capability asked for, was hit.
 struct VisitEvent {
   ThreadId thread;

@@ -132,7 +132,7 @@ void Peers::scan(Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger)
   for (const auto& [process, losses] : std::map(processes_)) {
     if (losses > kMostLosses)
       refuse(process, kNotFollowed, "its records come faster than they can be read");
-    scan_process(process, now_ns, last_serial, merger);
+    scan_process(process, last_serial, merger);
   }
   // Some may have been refused since their threads were opened.
   close(now_ns, merger, [&](const Thread& thread) { return !processes_.contains(thread.process); });
@@ -199,8 +199,7 @@ void Peers::find_peers(Nanoseconds now_ns) {
 }
 
 // Opens the threads of a process that are not open yet.
-void Peers::scan_process(Pid process, Nanoseconds now_ns, std::uint32_t& last_serial,
-                         Merger& merger) {
+void Peers::scan_process(Pid process, std::uint32_t& last_serial, Merger& merger) {
   if (!processes_.contains(process)) return;
   auto fresh = procfs::threads(process);
   if (fresh.empty()) processes_.erase(process);
@@ -210,19 +209,20 @@ void Peers::scan_process(Pid process, Nanoseconds now_ns, std::uint32_t& last_se
                   fmt::format("all together have more than {} threads", most_threads_));
   }
   for (const Tid tid : fresh) {
-    if (!open(process, tid, now_ns, last_serial, merger)) return;
+    if (!open(process, tid, last_serial, merger)) return;
   }
 }
 
-bool Peers::open(Pid process, Tid tid, Nanoseconds now_ns, std::uint32_t& last_serial,
-                 Merger& merger) {
+bool Peers::open(Pid process, Tid tid, std::uint32_t& last_serial, Merger& merger) {
   try {
     auto events = ThreadEvents::open({tid, last_serial + 1}, monotonic_now(), 0, plan_);
     if (!events) return true;  // the thread is ending
     ++last_serial;
-    // Its state is read when its events are open: a thread that blocks later says so by a record.
+    // Its state is read when its events are open, which takes a busy machine milliseconds: a thread
+    // that blocks later says so by a record.
     const char state = procfs::parse_state(procfs::thread_stat(process, tid).value_or(""));
-    merger.push(ThreadStartEvent{events->thread(), {}, now_ns, procfs::is_blocked(state), true});
+    merger.push(
+        ThreadStartEvent{events->thread(), {}, monotonic_now(), procfs::is_blocked(state), true});
     threads_.emplace(tid, Thread{process, std::move(*events)});
     return true;
   } catch (const Error& error) {

@@ -60,8 +60,8 @@ class Peers {
   void try_out(Pid process, std::vector<Tid> first);
   void find_peers(Nanoseconds now_ns);
   void admit(Pid process, std::string_view why);
-  void scan_process(Pid process, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
-  bool open(Pid process, Tid tid, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
+  void scan_process(Pid process, std::uint32_t& last_serial, Merger& merger);
+  bool open(Pid process, Tid tid, std::uint32_t& last_serial, Merger& merger);
   template <typename Which>
   void close(Nanoseconds now_ns, Merger& merger, Which&& which);
   void refuse(Pid process, std::string_view what, const std::string& cause);

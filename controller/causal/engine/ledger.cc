@@ -46,6 +46,7 @@ void Ledger::start_peer(Tid thread, Nanoseconds now_ns, bool blocked) {
   start_thread(thread, 0, now_ns);
   Thread& started = threads_[thread];
   started.role = Role::peer;
+  before_peer_ = {now_ns, ended_by_known_, ended_externally_};
   if (blocked) enter(started, ThreadState::blocked, now_ns);
 }
 
@@ -147,6 +148,13 @@ Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_n
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return {};
   Thread& thread = found->second;
+  if (was_woken_early(thread)) {  // it has waited for nothing but a core
+    const auto [waker, woken_ns, lead_ns] = *thread.early;
+    end_wait(thread, tid, waker, thread.since_ns, lead_ns);
+    const Nanoseconds waited_ns = waited_ns_;
+    enter(thread, ThreadState::waiting_for_core, now_ns);
+    waited_ns_ = waited_ns;
+  }
   const bool edge_missing = thread.edge == Edge::missing;
   if (edge_missing && unseen_credit_ == UnseenCredit::full) {
     arrive(thread, now_ns - thread.since_ns, max_lead());
@@ -280,18 +288,37 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   if (found == threads_.end() || tid == waker) return;
   if (other == threads_.end()) return woken_externally(tid, now_ns);
   Thread& thread = found->second;
-  if (!may_be_woken(thread)) return;
-  ++ended_by_known_;
-  if (is_visitor(thread) || is_visitor(other->second)) ++meetings_.met;
-  thread.seen = true;
-  const Nanoseconds waited_ns = now_ns - thread.since_ns;
-  coupling_.waited(tid, waker, waited_ns);
-  const bool spurious = thread.lead_ns + waited_ns < other->second.lead_ns;
-  thread.edge = spurious ? Edge::spurious : Edge::none;
-  arrive(thread, waited_ns, other->second.lead_ns, met_by_chance(thread, other->second));
-  if (thread.lead_ns == other->second.lead_ns) thread.up_since_ns.reset();  // in step
+  if (!may_be_woken(thread)) {
+    if (thread.state == ThreadState::running) {
+      thread.early = {waker, now_ns, other->second.lead_ns};
+    }
+    return;
+  }
+  end_wait(thread, tid, waker, now_ns, other->second.lead_ns);
   enter(thread, ThreadState::waiting_for_core, now_ns);
   thread.since_ns = now_ns;
+}
+
+// A known thread, with this lead, has ended the wait of this one. REQUIRES: the waker lives.
+void Ledger::end_wait(Thread& thread, Tid tid, Tid waker, Nanoseconds woken_ns,
+                      Nanoseconds lead_ns) {
+  const Thread& other = threads_.at(waker);
+  ++ended_by_known_;
+  if (is_visitor(thread) || is_visitor(other)) ++meetings_.met;
+  thread.seen = true;
+  thread.early.reset();
+  const Nanoseconds waited_ns = woken_ns - thread.since_ns;
+  coupling_.waited(tid, waker, waited_ns);
+  const bool spurious = thread.lead_ns + waited_ns < lead_ns;
+  thread.edge = spurious ? Edge::spurious : Edge::none;
+  arrive(thread, waited_ns, lead_ns, met_by_chance(thread, other));
+  if (thread.lead_ns == lead_ns) thread.up_since_ns.reset();  // in step
+}
+
+bool Ledger::was_woken_early(const Thread& thread) const {
+  return thread.state == ThreadState::blocked && !thread.in_pause && thread.early &&
+         perf::may_end_wait(thread.early->at_ns, thread.since_ns) &&
+         threads_.contains(thread.early->waker);
 }
 
 // No known thread has ended the wait of this one.
@@ -306,6 +333,7 @@ void Ledger::woken_externally(Tid tid, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
+  thread.early.reset();
   if (!may_be_woken(thread) || thread.in_pause) return;
   end_externally(thread, now_ns);
   thread.seen = true;

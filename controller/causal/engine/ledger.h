@@ -41,6 +41,7 @@
 #include "controller/causal/engine/coupling.h"
 #include "controller/causal/engine/own_cores.h"
 #include "controller/causal/record/core_totals.h"
+#include "controller/perf/events.h"
 
 namespace causalctl::causal {
 
@@ -127,6 +128,16 @@ class Ledger {
   // points have waited, for whatever, averaged over these threads.
   std::uint64_t waits_ended_by_known() const { return ended_by_known_; }
   std::uint64_t waits_ended_externally() const { return ended_externally_; }
+  // How waits ended since the latest peer's thread is followed (before that it counts as external,
+  // too), or since the start.
+  struct WaitEnds {
+    Nanoseconds since_ns = 0;  // 0: the start
+    std::uint64_t by_known = 0, externally = 0;
+  };
+  WaitEnds wait_ends_with_peers() const {
+    return {before_peer_.since_ns, ended_by_known_ - before_peer_.by_known,
+            ended_externally_ - before_peer_.externally};
+  }
   Nanoseconds mean_wait_ns() const;
   Nanoseconds mean_debt_ns() const;  // of the target's threads that pass progress points, too
 
@@ -141,6 +152,7 @@ class Ledger {
   CoreTotals meetings() const;
   const OwnCores::Withheld& withheld() const { return own_cores_.withheld(); }
   Nanoseconds stranger_wait_ns() const { return stranger_wait_ns_; }  // of core_wait_ns, too
+  std::size_t foreground_threads() const;  // of the target, that live: not background threads
 
  private:
   enum class Role : std::uint8_t {
@@ -167,6 +179,14 @@ class Ledger {
     bool preempted = false;      // so it left its core last
     Nanoseconds runs_on_ns = 0;  // in virtual time, after that (see come_to)
     bool seen = false;           // a record has told of its state
+    // The latest wake-up by a known thread while this one was on its core, which may end the next
+    // wait (perf::may_end_wait).
+    struct EarlyWake {
+      Tid waker = 0;
+      Nanoseconds at_ns = 0;
+      Nanoseconds lead_ns = 0;  // of the waker, then
+    };
+    std::optional<EarlyWake> early;
     // When a timer or a device has ended its last wait; nullopt: no such thing, or a thread of the
     // target has brought it into step since.
     std::optional<Nanoseconds> up_since_ns;
@@ -199,6 +219,8 @@ class Ledger {
   void count_known(Thread& thread, ThreadState state, Nanoseconds now_ns);
   void leave(Core& core, Tid tid, const Thread& thread, Nanoseconds now_ns, bool preempted);
   OnCore put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
+  void end_wait(Thread& thread, Tid tid, Tid waker, Nanoseconds woken_ns, Nanoseconds lead_ns);
+  bool was_woken_early(const Thread& thread) const;
   void end_externally(Thread& thread, Nanoseconds now_ns);
   void come_to(const Core& core, const Thread& successor, Nanoseconds now_ns);
 
@@ -220,6 +242,7 @@ class Ledger {
   std::unordered_map<Tid, Thread> threads_;
   Nanoseconds lifted_ns_ = 0;
   std::uint64_t ended_by_known_ = 0, ended_externally_ = 0;
+  WaitEnds before_peer_;  // until the latest peer's thread was followed
   Nanoseconds waited_ns_ = 0;  // by threads that pass progress points
   Nanoseconds latest_ns_ = 0;  // time of the latest switch
   std::unordered_map<std::uint32_t, Core> cores_;

@@ -41,6 +41,13 @@ void Ledger::find_background_threads() {
   }
 }
 
+std::size_t Ledger::foreground_threads() const {
+  return static_cast<std::size_t>(
+      std::count_if(threads_.begin(), threads_.end(), [](const auto& each) {
+        return each.second.role == Role::ordinary || each.second.role == Role::visitor;
+      }));
+}
+
 // Brings the CPU time of a thread up to the present.
 void Ledger::catch_up(Thread& thread) {
   if (thread.state != ThreadState::running) return;

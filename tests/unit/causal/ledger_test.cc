@@ -119,6 +119,70 @@ TEST_CASE("only the first edge of a wait counts, and only while blocked", "[caus
   CHECK(ledger.lead(kB) == 0);
 }
 
+TEST_CASE("threads that hardly run, and those of peers, are not in the foreground",
+          "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.start_peer(kC, 0, false);
+  CHECK(ledger.foreground_threads() == 2);  // nothing is known yet
+  ledger.switched_in(kC, kCpu1, 0);
+  ledger.switched_in(kA, kCpu0, 0);
+  ledger.switched_out(kA, kCpu0, kSecond, false, false);
+  ledger.reset();
+  CHECK(ledger.foreground_threads() == 1);
+}
+
+// A thread that goes to sleep can be woken before the record that it leaves its core.
+TEST_CASE("a thread that was woken just before it left its core waits for a core only",
+          "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.earn(kA, 500);
+  ledger.ran(kB);
+  ledger.visited(kB);
+  SECTION("by a thread that is ahead: in virtual time it would not have gone to sleep") {
+    ledger.woken(kB, kA, 99'000);
+    ledger.switched_out(kB, kCpu1, 100'000, false, false);
+    ledger.switched_in(kB, kCpu1, 140'000);
+    CHECK(ledger.lead(kB) == 40'000);  // its way to a core
+    CHECK(ledger.waits_ended_by_known() == 1);
+    CHECK(ledger.waits_ended_externally() == 0);
+    CHECK(ledger.mean_wait_ns() == 0);
+    CHECK(ledger.core_wait_ns() == 40'000);
+  }
+  SECTION("by a thread that owes more: it inherits the debt as it was then") {
+    ledger.woken(kA, kB, 99'000);
+    ledger.ran(kA);
+    ledger.woken(kA, kB, 99'500);
+    ledger.switched_out(kA, kCpu0, 100'000, false, false);
+    ledger.pay(kB, 300);
+    ledger.switched_in(kA, kCpu0, 140'000);
+    CHECK(ledger.lead(kA) == 0);
+    CHECK(ledger.lead(kB) == 300);
+  }
+  SECTION("and once more afterwards: it had been awake before it slept") {
+    ledger.woken(kB, kA, 99'000);
+    ledger.switched_out(kB, kCpu1, 100'000, false, false);
+    ledger.woken(kB, kA, 120'000);
+    ledger.switched_in(kB, kCpu1, 140'000);
+    CHECK(debt(ledger, kB) == 0);
+    CHECK(ledger.waits_ended_by_known() == 1);
+    CHECK(ledger.mean_wait_ns() == 20'000);
+  }
+  SECTION("long before: another has woken it") {
+    ledger.woken(kB, kA, 59'000);
+    ledger.switched_out(kB, kCpu1, 100'000, false, false);
+    ledger.switched_in(kB, kCpu1, 140'000);
+    CHECK(debt(ledger, kB) == 500);
+    CHECK(ledger.waits_ended_externally() == 1);
+  }
+  SECTION("and a device after that thread") {
+    ledger.woken(kB, kA, 98'000);
+    ledger.woken_externally(kB, 99'000);
+    ledger.switched_out(kB, kCpu1, 100'000, false, false);
+    ledger.switched_in(kB, kCpu1, 140'000);
+    CHECK(ledger.waits_ended_externally() == 1);
+  }
+}
+
 TEST_CASE("an external wake-up credits nothing", "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.switched_out(kB, kCpu1, 1000, false, false);
