@@ -52,9 +52,11 @@ struct PauseCost {
 
 // Of several runs the largest counts.
 struct Overhead {
-  // By how much sampling slows down the target's progress, and the ends of its 95 % interval;
-  // nullopt: not known.
+  // By how much sampling slows down the target, and the ends of the 95 % interval; nullopt: not
+  // known. It is the share of CPU time that samples take, unless progress with sampling and without
+  // it in turn shows more.
   std::optional<double> slowdown, slowdown_low, slowdown_high;
+  double sample_ns = 0;  // what one sample takes of its thread, measured on ours; 0: not known
   double controller_cpu_share = 0;  // of one core
   Nanoseconds attach_stop_ns = 0;
   // From a sample in the unit to the beginning of the pause that it makes necessary; 0: no pauses.
@@ -70,6 +72,7 @@ struct Overhead {
                       Field("sample_to_pause_p99_ns", &Overhead::sample_to_pause_p99_ns, kLargest),
                       Field("", &Overhead::pause_cost),
                       Field("period_ns", &Overhead::period_ns, kLargest),
+                      Field("sample_ns", &Overhead::sample_ns, kLargest),
                       Field("slowdown", &Overhead::slowdown),
                       Field("slowdown_low", &Overhead::slowdown_low),
                       Field("slowdown_high", &Overhead::slowdown_high)};

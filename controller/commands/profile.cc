@@ -23,6 +23,7 @@
 #include "controller/causal/experiments/fixed_unit.h"
 #include "controller/causal/experiments/point_codes.h"
 #include "controller/commands/report.h"
+#include "controller/perf/sample_time.h"
 #include "controller/progress/naming.h"
 #include "controller/session/attachment.h"
 #include "controller/session/status_line.h"
@@ -47,6 +48,12 @@ perf::SessionOptions session_options(const config::Sampling& sampling, std::uint
   options.clocks = perf::Clocks::cheaper;
   options.stack_bytes = symbols::kStackBytes;  // copied until it is known whether that is needed
   return options;
+}
+
+constexpr int kSamplesTimed = 60;
+
+std::optional<Interval> time_of_sample(unsigned stack_bytes) {
+  return perf::time_of_sample({.stack_bytes = stack_bytes}, kSamplesTimed);
 }
 
 causal::RunHooks hooks_of(session::Attachment& attachment, session::StatusLine& status) {
@@ -77,6 +84,8 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   }
   std::vector<causal::PointCode> point_codes = causal::codes_of(attachment.points(), symbolizer);
   attachment.try_facilities("causal profile");
+  const auto sample_ns = time_of_sample(0);
+  const auto sample_with_stack_ns = time_of_sample(symbols::kStackBytes);
   if (work.prepare) work.prepare();
   attachment.attach(session_options(config.sampling, run.seed));
   const pause::PauserChoice& pauses = attachment.open_pauses({.channel = config.pause.channel,
@@ -116,6 +125,8 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
       .counters = counters,
       .sampled_points = progress::sampled_points(attachment.points()),
       .shot_cost_ns = pauses.pause_cost_ns,
+      .sample_ns = sample_ns,
+      .sample_with_stack_ns = sample_with_stack_ns,
       .cores = static_cast<int>(cores.size()),
       .idle_ns = idle_ns,
       .armory = attachment.armory(),

@@ -14,6 +14,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/counting_in_latency.h"
 #include "controller/base/error.h"
+#include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/base/statistics.h"
 #include "controller/compare/contained.h"

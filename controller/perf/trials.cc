@@ -16,7 +16,6 @@
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/base/thread.h"
-#include "controller/perf/thread_events.h"
 #include "controller/perf/tracepoint.h"
 
 namespace causalctl::perf {
@@ -40,28 +39,11 @@ Error no_such_thread() {
                            ESRCH);
 }
 
-// Opens events on the calling thread as on a thread of the target, and lets them run.
-ThreadEvents own_events(ThreadPlan plan) {
-  plan.rings.pages = 8;
-  plan.running = true;
-  auto events = ThreadEvents::open({gettid(), 1}, monotonic_now(), kPeriod, plan);
-  if (!events) throw no_such_thread();
-  return std::move(*events);
-}
-
-ThreadPlan nothing_but_bookkeeping() {
-  ThreadPlan plan;
-  plan.sample = false;
-  plan.switches = false;
-  plan.peers = false;
-  return plan;
-}
-
 std::optional<std::string> see_samples() {
   ThreadPlan plan = nothing_but_bookkeeping();
   plan.sample = true;
   plan.sampling = {.period_ns = kPeriod, .kernel = false};
-  ThreadEvents events = own_events(plan);
+  ThreadEvents events = own_events(plan, kPeriod);
   int samples = 0;
   const Nanoseconds start_ns = process_cpu_now();
   Nanoseconds ran_ns = 0;
@@ -81,7 +63,7 @@ std::optional<std::string> see_samples() {
 std::optional<std::string> see_switches() {
   ThreadPlan plan = nothing_but_bookkeeping();
   plan.switches = true;
-  ThreadEvents events = own_events(plan);
+  ThreadEvents events = own_events(plan, kPeriod);
   sleep_until(monotonic_now() + kSleep);
   bool out = false;
   bool in = false;
@@ -98,7 +80,7 @@ std::optional<std::string> see_switches() {
 std::optional<std::string> see_times(std::string& nothing) {
   std::array<char, 16> name{};
   if (prctl(PR_GET_NAME, name.data()) != 0) return std::nullopt;
-  ThreadEvents events = own_events(nothing_but_bookkeeping());
+  ThreadEvents events = own_events(nothing_but_bookkeeping(), kPeriod);
   const Nanoseconds before_ns = monotonic_now();
   if (prctl(PR_SET_NAME, name.data()) != 0) return std::nullopt;
   const Nanoseconds after_ns = monotonic_now();
@@ -159,7 +141,7 @@ std::optional<std::string> see_wake_ups(const WakingFormat& format) {
   ThreadPlan plan = nothing_but_bookkeeping();
   plan.waking = waking_attr(format.id);
   const Sleeper sleeper;
-  ThreadEvents events = own_events(plan);
+  ThreadEvents events = own_events(plan, kPeriod);
   for (Patience patience(kBlocking); !sleeper.is_blocked() && !patience.over();) {
     sleep_until(monotonic_now() + kSleep);
   }
@@ -221,6 +203,22 @@ Trial try_wake_up() {
   if (!format) return {Facility::wake_up, Outcome::refused, reason, "", 0};
   return try_out(Facility::wake_up, "opened, but no record came",
                  [&format] { return see_wake_ups(*format); });
+}
+
+ThreadEvents own_events(ThreadPlan plan, Nanoseconds period_ns) {
+  plan.rings.pages = 8;
+  plan.running = true;
+  auto events = ThreadEvents::open({gettid(), 1}, monotonic_now(), period_ns, plan);
+  if (!events) throw no_such_thread();
+  return std::move(*events);
+}
+
+ThreadPlan nothing_but_bookkeeping() {
+  ThreadPlan plan;
+  plan.sample = false;
+  plan.switches = false;
+  plan.peers = false;
+  return plan;
 }
 
 std::vector<Trial> try_all() {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "controller/base/trial.h"
+#include "controller/perf/thread_events.h"
 
 namespace causalctl::perf {
 
@@ -23,6 +24,11 @@ Trial try_wake_up();  // sched:sched_waking: the record names the thread that wa
 
 // Makes all four.
 std::vector<Trial> try_all();
+
+// A plan for own_events() to which what is to be tried is added.
+ThreadPlan nothing_but_bookkeeping();
+// Opens events on the calling thread as on a thread of the target, and lets them run.
+ThreadEvents own_events(ThreadPlan plan, Nanoseconds period_ns);
 
 // The frame of every trial. `once` returns what it saw, or nullopt if it saw nothing; it may throw
 // Error if the event cannot be opened. `nothing` says what did not come. is_pretended_broken()

@@ -26,6 +26,8 @@ namespace {
 constexpr Nanoseconds kSurvey = kSecond;
 constexpr Nanoseconds kFixedUnitPatience = 10 * kSecond;
 constexpr Nanoseconds kLongestExperiment = 30 * kSecond;
+constexpr std::size_t kEnoughExperiments = 8;  // experiments, whether anything is paused
+constexpr double kFewBaselines = 0.2;
 constexpr double kCallersMayDiffer = 0.01;  // share of samples up to which frame pointers will do
 
 EngineOptions options_of(const Settings& settings) {
@@ -77,6 +79,7 @@ class ExperimentLoop {
   void decide_stacks();
   std::vector<UnitId> candidates();
   Experiment experiment(const PlannedExperiment& planned);
+  double baseline_share() const;
   void check_budget();
   void check_budget_since(Nanoseconds begin_ns);
   void keep_budget(const Slowdown& slowdown);
@@ -110,6 +113,7 @@ class ExperimentLoop {
   std::optional<UnitId> fixed_;
   Nanoseconds named_at_ns_ = 0;  // the time from which units can have names
   bool stacks_decided_ = false;
+  bool copies_stacks_ = true;
   InterimAnalyses analyses_;
   bool outlook_told_ = false;
   Status status_;
@@ -162,11 +166,12 @@ void ExperimentLoop::decide_stacks() {
   const auto& check = parts_.attribution.caller_check();
   if (stacks_decided_ || !check.decided()) return;
   stacks_decided_ = true;
-  const bool stacks =
+  copies_stacks_ =
       static_cast<double>(check.disagreed) > kCallersMayDiffer * static_cast<double>(check.samples);
-  if (!stacks) parts_.session.set_stack_bytes(0);
+  if (!copies_stacks_) parts_.session.set_stack_bytes(0);
   log::verbose("callers: {} samples, {} needed a caller, {} differ by frame pointer: stacks {}",
-               check.samples, check.needed_caller, check.disagreed, stacks ? "copied" : "off");
+               check.samples, check.needed_caller, check.disagreed,
+               copies_stacks_ ? "copied" : "off");
 }
 
 std::vector<UnitId> ExperimentLoop::candidates() {
@@ -197,6 +202,20 @@ Experiment ExperimentLoop::experiment(const PlannedExperiment& planned) {
                           ends_early, experiment_ns_, start_ns_};
   count_baseline(result, run.run(planned, run_.overhead, result));
   return result;
+}
+
+// Where nothing is ever paused, because there is one thread, treatments are compared with their own
+// real time (estimate_compare.h), and baselines are hardly needed. A latency is always compared
+// with them.
+double ExperimentLoop::baseline_share() const {
+  const double wanted = settings_.experiment.baseline_share;
+  if (run_.experiments.size() < kEnoughExperiments || !run_.experiments.back().latency.empty())
+    return wanted;
+  if (engine_.ledger().foreground_threads() > 1) return wanted;
+  const bool paused =
+      std::any_of(run_.experiments.begin(), run_.experiments.end(),
+                  [](const Experiment& each) { return each.pauses != 0 || each.asked_ns != 0; });
+  return paused ? wanted : std::min(wanted, kFewBaselines);
 }
 
 void ExperimentLoop::check_budget() {
@@ -323,7 +342,8 @@ void ExperimentLoop::run() {
   watching_.begin([this] { return tick(); });
   watching_.keep_cheap(settings_.budget.max_slowdown_percent);
   show("calibration");
-  set_up(settings_, parts_, engine_, beginning, log_, run_, limit_, [this] { return tick(); });
+  set_up(settings_, parts_, engine_, beginning, log_, run_, limit_, copies_stacks_,
+         [this] { return tick(); });
   watching_.keep_cheap(settings_.budget.max_slowdown_percent);
   cpu_set_up_ns_ = engine_.cpu_time_ns();
   samples_set_up_ = parts_.attribution.total();
@@ -341,6 +361,7 @@ void ExperimentLoop::run() {
     if (stop() && done.wall_ns < experiment_ns_) break;
     run_.experiments.push_back(done);
     session::write_or_end(run_, [&] { log_.experiment(run_, done); });
+    plan.set_baseline_share(baseline_share());
     if (parts_.counters.fewest_visits() < settings_.experiment.min_visits) {
       experiment_ns_ = std::min(2 * experiment_ns_, kLongestExperiment);
     }

@@ -36,6 +36,7 @@ class Plan {
   // `recent` has the units of the latest samples, one entry for each sample. Returns nullopt if it
   // is empty, because nothing ran.
   std::optional<PlannedExperiment> next(const std::vector<UnitId>& recent);
+  void set_baseline_share(double share) { options_.baseline_share = share; }  // of later blocks
 
  private:
   void fill_block(const std::vector<UnitId>& recent);

@@ -17,9 +17,16 @@ namespace causalctl::causal {
 namespace {
 
 // Few waits end by external wake-ups: at most this many a second, or this share of all waits.
-constexpr Nanoseconds kFewWaits = 10;
+constexpr double kFewWaits = 10;
 constexpr double kFewOfWaits = 0.1;
-constexpr double kHardlyWaits = 0.05;  // share of the time
+constexpr Nanoseconds kLongEnough = kSecond / 2;  // to tell how waits end
+constexpr double kHardlyWaits = 0.05;             // share of the time
+
+// How waits have ended, for long enough to tell.
+struct WaitEnds {
+  double externally = 0, by_known = 0;
+  double passed_ns = 0;
+};
 
 struct SetUp {
   const Settings& settings;
@@ -29,14 +36,17 @@ struct SetUp {
   LogWriter& log;
   Run& run;
   SamplingLimit& limit;
+  bool copies_stacks;
   const std::function<bool()>& stop;
 
   Calibration calibration() const { return {engine, parts, stop}; }
   Nanoseconds passed_ns() const { return parts.clock.now() - since.at_ns; }
   Nanoseconds share_of_run_ns(double share, Nanoseconds longest_ns) const;
   void choose_period() const;
+  void note(const SamplingCost& cost) const;
   std::optional<double> idle_share() const;
   Spare spare() const;
+  WaitEnds wait_ends() const;
   void test_pace() const;
   void leave_pace_open(std::string_view why, std::string_view advice) const;
   void calibrate_pauses() const;
@@ -50,24 +60,31 @@ Nanoseconds SetUp::share_of_run_ns(double share, Nanoseconds longest_ns) const {
 }
 
 void SetUp::choose_period() const {
+  const auto& sample_ns = copies_stacks ? parts.sample_with_stack_ns : parts.sample_ns;
+  if (sample_ns) run.overhead.sample_ns = sample_ns->value;
   if (settings.sampling.period_ns) {
-    run.overhead.period_ns = limit.allowed(*settings.sampling.period_ns);
-    parts.session.set_period(run.overhead.period_ns);
-    return;
+    const Nanoseconds period_ns = limit.allowed(*settings.sampling.period_ns);
+    parts.session.set_period(period_ns);
+    return note({period_ns, cost_of_samples(sample_ns, period_ns)});
   }
   const double affordable = short_of_cores(engine.ledger().core_wait_ns(), passed_ns())
                                 ? kAffordableShortOfCores
                                 : kAffordable;
-  const SamplingCost cost = causal::choose_period(
-      calibration(), affordable, limit.allowed(kFinestPeriod), share_of_run_ns(0.08, 5 * kSecond));
+  note(causal::choose_period(calibration(), sample_ns, affordable, limit.allowed(kFinestPeriod),
+                             share_of_run_ns(0.08, 5 * kSecond)));
+}
+
+void SetUp::note(const SamplingCost& cost) const {
   run.overhead.period_ns = cost.period_ns;
-  run.overhead.slowdown = cost.cost;
-  if (cost.cost) {
-    run.overhead.slowdown_low = cost.low;
-    run.overhead.slowdown_high = cost.high;
+  if (cost.slower) {
+    run.overhead.slowdown = cost.slower->value;
+    run.overhead.slowdown_low = cost.slower->low;
+    run.overhead.slowdown_high = cost.slower->high;
   }
-  log::verbose("sampling period {:.1f} ms, measured cost {}", cost.period_ns / 1e6,
-               cost.cost ? fmt::format("{:.1f} %", 100 * *cost.cost) : "unknown (too few visits)");
+  log::verbose(
+      "sampling period {:.1f} ms, a sample takes {:.1f} µs, cost {}", cost.period_ns / 1e6,
+      run.overhead.sample_ns / 1e3,
+      cost.slower ? fmt::format("{:.1f} %", 100 * cost.slower->value) : "unknown (too few visits)");
 }
 
 // Returns how idle the cores that the target may use have been since it is watched.
@@ -85,29 +102,42 @@ Spare SetUp::spare() const {
           static_cast<double>(engine.ledger().stalled_ns()) / passed};
 }
 
+WaitEnds SetUp::wait_ends() const {
+  const Ledger& ledger = engine.ledger();
+  const auto numbers = [](std::uint64_t externally, std::uint64_t by_known, Nanoseconds passed_ns) {
+    return WaitEnds{static_cast<double>(externally), static_cast<double>(by_known),
+                    static_cast<double>(passed_ns)};
+  };
+  const auto with_peers = ledger.wait_ends_with_peers();
+  const Nanoseconds lasted_ns = parts.clock.now() - with_peers.since_ns;
+  if (with_peers.since_ns > 0 && lasted_ns >= kLongEnough) {
+    return numbers(with_peers.externally, with_peers.by_known, lasted_ns);
+  }
+  return numbers(ledger.waits_ended_externally(), ledger.waits_ended_by_known(), passed_ns());
+}
+
 // Tests the pace, unless hardly any wait ends by an external wake-up, or threads hardly wait: then
 // progress has no pace of its own.
 void SetUp::test_pace() const {
   if (parts.counters.throughput().empty()) return;  // since a latency has no pace
-  const auto waits = static_cast<Nanoseconds>(engine.ledger().waits_ended_externally());
-  const auto other_waits = static_cast<Nanoseconds>(engine.ledger().waits_ended_by_known());
+  const WaitEnds ends = wait_ends();
   // Pauses save quota, so that what they cost is made up for by rarer stops.
   const bool near_quota = engine.cores().near_quota();
   const double most = settings.budget.max_slowdown_percent.value_or(100) / 100;
   const auto test = near_quota ? std::nullopt : gentle_test(spare(), most);
   log::verbose(
       "external wake-ups ended {} waits, threads {}, in {:.1f} s; cores idle {:.0f} %, {}short",
-      waits, other_waits, static_cast<double>(passed_ns()) / kSecond,
-      100 * idle_share().value_or(NAN),
+      ends.externally, ends.by_known, ends.passed_ns / kSecond, 100 * idle_share().value_or(NAN),
       !test               ? "too "
       : test->cores_short ? ""
                           : "not ");
-  if (!settings.experiment.pace_test || waits * kSecond < kFewWaits * passed_ns()) return;
+  if (!settings.experiment.pace_test || ends.externally < kFewWaits * ends.passed_ns / kSecond)
+    return;
   // Requests of a program that hardly waits for them queue up, so that their pace is its own. No
   // pause could show the contrary: any is longer than what the program has to spare.
   if (spare().waiting <= kHardlyWaits) return;
   if (!test) {
-    const double of_all = static_cast<double>(waits) / static_cast<double>(waits + other_waits);
+    const double of_all = ends.externally / (ends.externally + ends.by_known);
     if (of_all > kFewOfWaits) {
       near_quota ? leave_pace_open("a quota of CPU time stops it", "without the quota")
                  : leave_pace_open("cores are short", "while the machine is less busy");
@@ -172,8 +202,8 @@ Beginning beginning_of(const EngineParts& parts) {
 
 void set_up(const Settings& settings, const EngineParts& parts, Engine& engine,
             const Beginning& since, LogWriter& log, Run& run, SamplingLimit& limit,
-            const std::function<bool()>& stop) {
-  const SetUp steps{settings, parts, engine, since, log, run, limit, stop};
+            bool copies_stacks, const std::function<bool()>& stop) {
+  const SetUp steps{settings, parts, engine, since, log, run, limit, copies_stacks, stop};
   steps.choose_period();
   steps.test_pace();
   session::write_or_end(run, [&] { log.pacing(run); });

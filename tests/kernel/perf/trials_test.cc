@@ -13,11 +13,24 @@
 #include <system_error>
 
 #include "controller/base/procfs.h"
+#include "controller/perf/sample_time.h"
 #include "controller/perf/session.h"
 #include "tests/kernel/perf/child.h"
 #include "tests/support/pretend_broken.h"
 
 namespace causalctl::perf {
+
+TEST_CASE("a sample takes microseconds of its thread, more with a copy of the stack",
+          "[perf][trials]") {
+  const auto plain = time_of_sample({}, 40);
+  const auto with_stack = time_of_sample({.stack_bytes = 8192}, 40);
+  REQUIRE(plain);
+  REQUIRE(with_stack);
+  CHECK(plain->high > 0);
+  CHECK(plain->low < static_cast<double>(kMillisecond));
+  CHECK(with_stack->high > 0);
+  CHECK(with_stack->low < static_cast<double>(kMillisecond));
+}
 
 namespace {
 

@@ -26,6 +26,20 @@ TEST_CASE("the period is as long as its cost demands, within bounds", "[causal][
   CHECK(affordable_period(kMillisecond, 0.06, kAffordableShortOfCores) == 2 * kMillisecond);
 }
 
+TEST_CASE("what samples take counts, unless progress certainly shows more", "[causal][calibrate]") {
+  const auto of_samples = cost_of_samples(Interval{12'000, 11'000, 13'000}, kMillisecond);
+  REQUIRE(of_samples);
+  CHECK(of_samples->value == Approx(0.012));
+  CHECK(of_samples->low == Approx(0.011));
+  CHECK(of_samples->high == Approx(0.013));
+  CHECK(known_cost(of_samples, std::nullopt)->value == Approx(0.012));
+  CHECK(known_cost(of_samples, Interval{-0.17, -0.43, 0.21})->value == Approx(0.012));
+  CHECK(known_cost(of_samples, Interval{0.10, 0.012, 0.19})->value == Approx(0.012));
+  CHECK(known_cost(of_samples, Interval{0.10, 0.05, 0.15})->value == Approx(0.10));
+  CHECK(known_cost(std::nullopt, Interval{0.10, -0.05, 0.25})->value == Approx(0.10));
+  CHECK_FALSE(known_cost(cost_of_samples(std::nullopt, kMillisecond), std::nullopt));
+}
+
 TEST_CASE("a target is paused for less than it has to spare, within bounds",
           "[causal][calibrate]") {
   CHECK(gentle_rate(0.2) == Approx(0.14));

@@ -57,7 +57,8 @@ struct Choice : Scene {
   }
   // Returns what was measured of the breakpoints that stay.
   KeptBreakpoints choose() {
-    EngineParts parts{clock, source, pauser, attribution, counters, {}, 0, 2, {}, armory, {}, {}};
+    EngineParts parts{clock, source, pauser, attribution, counters, {}, 0,
+                      {},    {},     2,      {},          armory,   {}, {}};
     if (state.possible) {
       parts.other_way = [this](std::uint32_t tag) -> std::unique_ptr<progress::OtherWay> {
         CHECK(tag == 0);
@@ -136,6 +137,8 @@ TEST_CASE("both ends of a latency are counted all the time", "[causal][counting]
                     latency,
                     {},
                     0,
+                    {},
+                    {},
                     2,
                     {},
                     choice.armory,

@@ -19,7 +19,8 @@ struct PlainPhase : Scene {
   }
   std::optional<double> period() { return plain_period({engine, parts, never}, kSecond); }
 
-  EngineParts parts{clock, source, pauser, attribution, counters, {}, 0, 2, {}, armory, {}, {}};
+  EngineParts parts{clock, source, pauser, attribution, counters, {}, 0,
+                    {},    {},     2,      {},          armory,   {}, {}};
   std::function<bool()> never = [] { return false; };
 };
 

@@ -38,6 +38,18 @@ TEST_CASE("both orders within a pair occur equally often", "[causal][plan]") {
   CHECK(baseline_first < 570);
 }
 
+TEST_CASE("fewer baselines, from the next block on", "[causal][plan]") {
+  Plan plan(options());
+  (void)plan.next({1});
+  plan.set_baseline_share(0.2);
+  (void)plan.next({1});
+  for (int block = 0; block < 100; ++block) {
+    int baselines = 0;
+    for (int i = 0; i < 5; ++i) baselines += plan.next({1})->speedup == 0 ? 1 : 0;
+    CHECK(baselines == 1);
+  }
+}
+
 TEST_CASE("units are drawn by their share of samples, speedups evenly", "[causal][plan]") {
   Plan plan(options());
   std::map<UnitId, int> units;

@@ -93,6 +93,7 @@ Report example() {
   report.overhead.slowdown_low = 0.002;
   report.overhead.slowdown_high = 0.024;
   report.overhead.controller_cpu_share = 0.021;
+  report.overhead.sample_ns = 12'500;
   report.overhead.attach_stop_ns = 250'000;
   report.overhead.sample_to_pause_p50_ns = 1'200'000;
   report.overhead.sample_to_pause_p99_ns = 2'300'000;
