@@ -53,23 +53,23 @@ def change_text(world):
     interrupt(world)
 
 
-def guardian_of(pid):
-    """Returns the child of a causalctl."""
-    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+def only_child(pid):
+    """Returns the child of a causalctl: its guardian."""
+    children = fixture.children(pid)
     if len(children) != 1:
-        raise RuntimeError(f"causalctl has the children {children}, not one guardian")
-    return int(children[0])
+        raise RuntimeError(f"causalctl has the children {children}, not one")
+    return children[0]
 
 
 def kill_guardian(world):
     wait_for_pauses(world)
-    os.kill(guardian_of(world.process.pid), signal.SIGKILL)
+    os.kill(only_child(world.process.pid), signal.SIGKILL)
 
 
 def kill_guardian_at_detach(world):
     """The guardian is stopped, so that it dies with the request to undo everything before it."""
     wait_for_pauses(world)
-    guardian = guardian_of(world.process.pid)
+    guardian = only_child(world.process.pid)
     os.kill(guardian, signal.SIGSTOP)
     world.process.send_signal(signal.SIGINT)
 
@@ -91,7 +91,7 @@ def leave_a_stub(world):
     try:
         if not fixture.wait_until(lambda: pauses_in(records_in(log)) > 0, PATIENCE):
             raise RuntimeError("the other causalctl makes no pauses")
-        guardian = guardian_of(other.pid)
+        guardian = only_child(other.pid)
         other.send_signal(signal.SIGSTOP)  # otherwise it would start another guardian
         os.kill(guardian, signal.SIGKILL)
     finally:

@@ -67,12 +67,6 @@ def descriptors(pid):
     return found
 
 
-def children(pid):
-    with contextlib.suppress(OSError):
-        return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return []
-
-
 def waits_in_write(pid):
     """Whether its first thread is in write(2) to standard output."""
     with contextlib.suppress(OSError):

@@ -66,6 +66,19 @@ def began(pid):
         return None
 
 
+def children(pid):
+    """Returns the processes that the first thread of this one has started; none if it is gone."""
+    try:
+        return [int(each) for each in
+                pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def name_of(pid):
+    return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+
+
 def cpu_seconds(pid):
     """Returns the CPU time of all threads of the process so far, in user code and the kernel
     (proc(5))."""

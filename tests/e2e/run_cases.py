@@ -10,6 +10,7 @@ from attaching import A_LINE, ENDLESS, FIGURE1, SHORT, halved, profiled
 from case import (Case, expect, experiments_of, kept_experiments, line_of, log_complete,
                   log_ends_with, patterns, records_in)
 from during import PATIENCE, end, interrupt, so_far
+from end_cases import only_child
 from silence_cases import said
 
 STRLEN_LINE = f"in_library.c:{line_of('in_library.c', 'here it spends its time')}"
@@ -79,6 +80,25 @@ def interrupt_none_behind(world):
     if behind != {False}:
         raise RuntimeError("a thread of causalctl ran at a low priority")
     end(world)
+
+
+def kill_guardian_of_a_run(world):
+    """Each run has a process of its own, whose children are the guardian and the program."""
+    world.wait_for_experiments(1)
+
+    def killed():
+        try:
+            run = only_child(world.process.pid)
+            names = {fixture.name_of(pid): pid for pid in fixture.children(run)}
+            if len(names) < 2:
+                return False
+            os.kill(names["causalctl-guard"], signal.SIGKILL)
+        except (RuntimeError, OSError, KeyError):  # between two runs
+            return False
+        return True
+
+    if not fixture.wait_until(killed, PATIENCE):
+        raise RuntimeError("no run had a guardian")
 
 
 def killed_runs(records):
@@ -232,6 +252,14 @@ CASES = [
     Case("end_to_end_executes_another", ("run", "--end-to-end", "--duration", "5s", "--", "env",
                                          "sleep", "0.2"),
          exit=(1,), stderr=patterns("executed another")),
+    # What was started is ended, also if it is another program by then.
+    Case("end_to_end_executes_one_that_lasts", ("run", "--end-to-end", "--duration", "5s", "--",
+                                                "env", "sleep", "300"),
+         exit=(1,), alone=True, stderr=patterns("executed another")),
+    Case("end_to_end_guardian_killed", ("run", "--end-to-end", "--duration", "100s", "-o", "{log}",
+                                        "--", *ROUNDS),
+         during=kill_guardian_of_a_run, exit=(1,), alone=True,
+         stderr=patterns("guardian process (was killed|.* ended unexpectedly)")),
     Case("end_to_end_without_program", ("run", "--end-to-end", "--", "{dir}/no_such_program"),
          exit=(2,), stderr=patterns("no_such_program")),
     Case("run_unknown_point", ("run", "--progress", "no_such_function", "--", "sh", "-c",

@@ -40,14 +40,18 @@ def reported(request, options, tmp_path_factory):
     return json.loads(report("json")), report("text").splitlines()
 
 
-def denied(report, point, speedup):
-    """The largest effect that may have no other cause than the run itself, as its footer says."""
+def denied(report, point, unit, speedup):
+    """The largest effect that may have no other cause than the run itself, as its footer says. What
+    samples take of their threads lies in the unit by its share of them."""
     if point["null_low"] is None:
         return 1
     overhead, check = report["overhead"], report["selfcheck"]
     unpaid = abs(check["delay_asked_ns"] - check["delay_paid_ns"]) / max(report["wall_ns"], 1)
-    cost = overhead["slowdown_high"] or 0
-    return max(abs(point["null_low"]), abs(point["null_high"]), unpaid, speedup * max(cost, 0))
+    cost = max(overhead["slowdown_high"] or 0, 0)
+    if overhead["sample_ns"] > 0 and (overhead["slowdown"] or 0) > 0:
+        of_samples = min(1, overhead["sample_ns"] / overhead["period_ns"] / overhead["slowdown"])
+        cost *= 1 - of_samples * (1 - unit["sample_share"])
+    return max(abs(point["null_low"]), abs(point["null_high"]), unpaid, speedup * cost)
 
 
 def beyond(effect, low, high, bound):
@@ -74,9 +78,9 @@ def test_an_effect_is_larger_than_what_the_footer_denies(reported):
     if finding["kind"] not in ("optimise", "contention"):
         pytest.skip("no effect is stated")
     point = point_of(report, finding["progress"])
-    bound = denied(report, point, finding["speedup"])
-    assert beyond(finding["effect"], finding["low"], finding["high"], bound), (finding, bound)
     unit = next(each for each in point["units"] if each["unit"] == finding["unit"])
+    bound = denied(report, point, unit, finding["speedup"])
+    assert beyond(finding["effect"], finding["low"], finding["high"], bound), (finding, bound)
     assert unit["verdict"] == finding["kind"] and not unit["everybodys_caller"]
     if unit["ceiling"] is not None:
         assert finding["low"] <= unit["ceiling"] * finding["speedup"] + ROUNDING
@@ -88,7 +92,7 @@ def test_no_verdict_is_for_what_the_footer_denies(reported):
         for unit in point["units"]:
             if unit["verdict"] not in ("optimise", "contention"):
                 continue
-            assert any(beyond(effect, low, high, denied(report, point, speedup))
+            assert any(beyond(effect, low, high, denied(report, point, unit, speedup))
                        for speedup, effect, low, high in statements(unit)), (point["name"], unit["unit"])
             assert report["finding"]["kind"] in ("optimise", "contention", "only-callers")
     words = [line for line in lines if re.search("worth optimising|contention: optimising hurts", line)]

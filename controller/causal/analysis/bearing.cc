@@ -43,6 +43,13 @@ double counting_share(const std::vector<const Run*>& runs, const Point& point) {
   return cpu_ns > 0 ? std::min(1.0, taken_ns / cpu_ns) : 0;
 }
 
+// Returns which part of the cost of sampling is the time that samples take of their thread. The
+// rest of what progress shows may lie anywhere.
+double explained_by_samples(const Overhead& cost) {
+  if (cost.sample_ns <= 0 || cost.period_ns <= 0 || cost.slowdown.value_or(0) <= 0) return 0;
+  return std::min(1.0, cost.sample_ns / static_cast<double>(cost.period_ns) / *cost.slowdown);
+}
+
 // Returns by which part of the runs the delay that was paid differs from that asked for. Virtual
 // time is as much too long or too short.
 double unpaid_share(const Report& report) {
@@ -98,11 +105,13 @@ Bearing bearing_of(const std::vector<const Run*>& runs, const Report& report, co
   } else {
     bearing.bounds.push_back({Kind::no_self_check, point.name, 1});
   }
-  // What sampling and counting cost may all be charged to the unit, and end with its time.
+  // What sampling and counting cost may be charged to the unit, and end with its time.
   const Overhead& cost = report.overhead;
   if (cost.slowdown && cost.slowdown_low && cost.slowdown_high && *cost.slowdown_high > 0) {
-    bearing.bounds.push_back({Kind::sampling_cost, "", 0, std::min(*cost.slowdown_high, 1.0),
-                              Interval{*cost.slowdown, *cost.slowdown_low, *cost.slowdown_high}});
+    Reason sampling{Kind::sampling_cost, "", 0, std::min(*cost.slowdown_high, 1.0),
+                    Interval{*cost.slowdown, *cost.slowdown_low, *cost.slowdown_high}};
+    sampling.share = explained_by_samples(cost);
+    bearing.bounds.push_back(sampling);
   }
   if (const double share = counting_share(runs, point); share > 0) {
     Reason counting{Kind::counting_cost, point.name, 0, share};
@@ -118,6 +127,14 @@ Bearing bearing_of(const std::vector<const Run*>& runs, const Report& report, co
   }
   if (const auto [own, others] = paces(runs, point); !point.latency && own > 0 && others > 0) {
     bearing.failed.push_back({Kind::loads_differ, point.name, 0, 0, {}, 0, own, others});
+  }
+  return bearing;
+}
+
+Bearing for_unit(Bearing bearing, const UnitResult& unit) {
+  for (Reason& each : bearing.bounds) {
+    if (each.kind != Kind::sampling_cost) continue;
+    each.per_speedup *= 1 - each.share * (1 - std::clamp(unit.sample_share, 0.0, 1.0));
   }
   return bearing;
 }

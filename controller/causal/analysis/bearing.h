@@ -25,6 +25,10 @@ double null_bound(const std::optional<Interval>& null);
 report::Bearing bearing_of(const std::vector<const Run*>& runs, const report::Report& report,
                            const Point& point, const std::optional<Interval>& null);
 
+// Returns what the runs bear for one unit: samples take time where they are taken, so of their cost
+// only the unit's share of the samples can end with its time.
+report::Bearing for_unit(report::Bearing bearing, const report::UnitResult& unit);
+
 // Returns the checks of the runs as a whole that failed. REQUIRES: as above.
 std::vector<report::Reason> failed_checks(const report::Report& report);
 
@@ -42,7 +46,8 @@ inline constexpr double kSmallSpeedup = 0.1;
 
 // Returns what is stated of the unit: of the pools and, where the curve is straight, the slope at
 // kSmallSpeedup, that with the smallest speedup whose whole interval is beyond the bound and which
-// the unit can give. Returns nullopt if there is none. REQUIRES a slope.
+// the unit can give. Returns nullopt if there is none. REQUIRES a slope, and a bearing for the
+// unit.
 std::optional<Statement> statement_of(const report::UnitResult& unit,
                                       const report::Bearing& bearing);
 

@@ -70,7 +70,7 @@ void judge(UnitResult& unit, const report::Bearing& bearing, double alpha) {
   const double size = std::max(std::abs(unit.slope->value), at_best);
   if (unit.p_value <= alpha && size >= kMeaningfulEffect) {
     if (!was_sped_up(unit.tested)) return;
-    unit.within_null = !statement_of(unit, bearing);
+    unit.within_null = !statement_of(unit, for_unit(bearing, unit));
     if (unit.within_null) return;
     unit.verdict = unit.slope->value > 0 ? Verdict::optimise : Verdict::contention;
   } else if (within(unit, kNoEffect) && can_have_no_effect(unit)) {

@@ -34,7 +34,8 @@ const UnitResult* first_of(const ProgressResult& point) {
 }
 
 void state(const UnitResult& unit, const ProgressResult& point, Finding& finding) {
-  const auto statement = statement_of(unit, point.bearing);
+  const report::Bearing bearing = for_unit(point.bearing, unit);
+  const auto statement = statement_of(unit, bearing);
   if (!statement) return;  // the verdict would not have been given
   finding.kind =
       unit.verdict == Verdict::optimise ? Finding::Kind::optimise : Finding::Kind::contention;
@@ -44,8 +45,8 @@ void state(const UnitResult& unit, const ProgressResult& point, Finding& finding
   if (unit.is_line) finding.function = unit.function;
   finding.speedup = statement->speedup;
   finding.effect = statement->effect;
-  finding.bound = point.bearing.bound(finding.speedup);
-  finding.reasons = by_weight(point.bearing.bounds, finding.speedup);
+  finding.bound = bearing.bound(finding.speedup);
+  finding.reasons = by_weight(bearing.bounds, finding.speedup);
 }
 
 bool only_callers_have_an_effect(const ProgressResult& point) {
@@ -60,10 +61,10 @@ void add_reason_of_units(const ProgressResult& point, const SmallEffects& small,
         return unit.within_null && !unit.everybodys_caller && excludes_zero(*unit.slope);
       });
   if (denied != point.units.end()) {
-    const Reason bound = by_weight(point.bearing.bounds, report::kToldSpeedup).front();
+    const report::Bearing bearing = for_unit(point.bearing, *denied);
+    const Reason bound = by_weight(bearing.bounds, report::kToldSpeedup).front();
     if (bound.kind != Kind::no_self_check) {
-      reasons.push_back(
-          {Kind::below_bound, denied->unit, point.bearing.bound(report::kToldSpeedup)});
+      reasons.push_back({Kind::below_bound, denied->unit, bearing.bound(report::kToldSpeedup)});
     }
     reasons.push_back(bound);
     return;
