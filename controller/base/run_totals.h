@@ -56,6 +56,7 @@ struct Overhead {
   // known. It is the share of CPU time that samples take, unless progress with sampling and without
   // it in turn shows more.
   std::optional<double> slowdown, slowdown_low, slowdown_high;
+  double slowdown_by_samples = 0;  // of it, what samples take at least, each where it is taken
   double sample_ns = 0;  // what one sample takes of its thread, measured on ours; 0: not known
   double controller_cpu_share = 0;  // of one core
   Nanoseconds attach_stop_ns = 0;
@@ -75,7 +76,8 @@ struct Overhead {
                       Field("sample_ns", &Overhead::sample_ns, kLargest),
                       Field("slowdown", &Overhead::slowdown),
                       Field("slowdown_low", &Overhead::slowdown_low),
-                      Field("slowdown_high", &Overhead::slowdown_high)};
+                      Field("slowdown_high", &Overhead::slowdown_high),
+                      Field("slowdown_by_samples", &Overhead::slowdown_by_samples)};
   }
 };
 
@@ -85,6 +87,7 @@ inline void merge(Overhead& all, const Overhead& one) {
   all.slowdown = one.slowdown;  // with its own interval
   all.slowdown_low = one.slowdown_low;
   all.slowdown_high = one.slowdown_high;
+  all.slowdown_by_samples = one.slowdown_by_samples;
 }
 
 struct Losses {

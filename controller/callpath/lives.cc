@@ -51,7 +51,10 @@ void Lives::take(const perf::Event& event) {
 }
 
 void Lives::changed(ThreadId thread, perf::SwitchKind kind, Nanoseconds time_ns) {
-  states_[thread] = kind;
+  State& state = states_[thread];
+  const bool left = kind == perf::SwitchKind::out_blocked;
+  if (left && perf::may_be_early(state.woken_ns, time_ns)) kind = perf::SwitchKind::out_preempted;
+  state.kind = kind;
   const auto found = registers_.find(thread);
   if (found == registers_.end() || !found->second.watched) return;
   Watched& watched = *found->second.watched;
@@ -62,7 +65,8 @@ void Lives::changed(ThreadId thread, perf::SwitchKind kind, Nanoseconds time_ns)
 void Lives::woken(const perf::WakeEvent& wake) {
   const auto found = states_.lower_bound({wake.woken, 0});
   if (found == states_.end() || found->first.tid != wake.woken) return;
-  if (found->second != perf::SwitchKind::out_blocked) return;
+  if (found->second.kind == perf::SwitchKind::in) found->second.woken_ns = wake.time_ns;
+  if (found->second.kind != perf::SwitchKind::out_blocked) return;
   changed(found->first, perf::SwitchKind::out_preempted, wake.time_ns);
 }
 
@@ -164,7 +168,7 @@ void Lives::watch(const LifeRounds::Probe& probe) {
     }
     Watched watched{probe};
     const auto state = states_.find(thread);
-    if (state != states_.end()) watched.state = state->second;
+    if (state != states_.end()) watched.state = state->second.kind;
     const auto since_ns = found->second.watch.watch(probe.target.slot);
     if (!since_ns) return gone();
     watched.since_ns = *since_ns;

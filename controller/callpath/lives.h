@@ -66,7 +66,11 @@ class Lives {
   LifeSurvey survey_;
   std::optional<LifeRounds> rounds_;
   std::map<ThreadId, Register> registers_;
-  std::map<ThreadId, perf::SwitchKind> states_;
+  struct State {
+    perf::SwitchKind kind = perf::SwitchKind::in;
+    Nanoseconds woken_ns = 0;  // when the thread was woken last while it was on its core
+  };
+  std::map<ThreadId, State> states_;
   bool told_ = false;  // that words of some thread cannot be watched
 };
 

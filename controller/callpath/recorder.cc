@@ -158,9 +158,7 @@ void Recorder::take_sample(const perf::SampleEvent& sample) {
   if (sample.reason == perf::SampleReason::leaving) {
     return waits_.leaving(sample.thread, node, is_complete_, in_system_call(sample.user));
   }
-  if (sample.reason == perf::SampleReason::waking) {
-    return waits_.woken_by(sample.woken, sample.time_ns, node);
-  }
+  if (sample.reason == perf::SampleReason::waking) return waits_.woken_by(sample.woken, node);
   if (sample.reason == perf::SampleReason::event) return take_event(sample, node);
   recording_.add(key(sample.thread, Metric::samples), node, 1);
   const auto period_ns = static_cast<std::uint64_t>(sample.period_ns);

@@ -195,29 +195,22 @@ void Waits::wake(Tid tid, Nanoseconds time_ns, Waker waker) {
   known->second.thread.seen_ns = time_ns;
   known->second.thread.state = State::runnable;
   known->second.thread.waker = waker;
-  known->second.thread.early.reset();
 }
 
-void Waits::woken_by(Tid tid, Nanoseconds time_ns, NodeId path) {
+void Waits::woken_by(Tid tid, NodeId path) {
   const auto known = threads_.find(tid);
-  if (known == threads_.end()) return;
-  Thread& thread = known->second.thread;
-  if (thread.state == State::running) {
-    thread.early_path = {time_ns, path};
-  } else if (!thread.waker_path) {
-    thread.waker_path = path;
-  }
+  if (known == threads_.end() || known->second.thread.state == State::running) return;
+  if (!known->second.thread.waker_path) known->second.thread.waker_path = path;
 }
 
-// The wait of a thread that was woken before it had left its core, and not again, was for a core.
-void Waits::take_early_wake(Thread& thread) {
+// The wait of a thread that was woken when it was about to leave its core was for a core. A part of
+// a wait that was told as one for something was longer.
+void Waits::take_early_wake(Thread& thread, Nanoseconds came_ns) {
   const auto early = std::exchange(thread.early, std::nullopt);
-  if (!early || thread.state != State::blocked) return;
-  if (thread.waker_path || !perf::may_end_wait(early->at_ns, thread.left_ns)) return;
+  if (!early || thread.state != State::blocked || thread.whole_blocked_ns > 0) return;
+  if (!perf::ended_early(early->at_ns, thread.left_ns, came_ns)) return;
   thread.state = State::runnable;
   thread.waker = early->waker;
-  const auto& path = thread.early_path;
-  if (path && perf::may_end_wait(path->at_ns, thread.left_ns)) thread.waker_path = path->path;
 }
 
 // A thread that comes to a core was not on one: the record of its leaving is lost, or it has been
@@ -235,7 +228,7 @@ void Waits::doubt(Thread& thread) const {
 std::optional<Wait> Waits::come(ThreadId id, Nanoseconds time_ns) {
   Thread* thread = find(id);
   if (thread == nullptr) return std::nullopt;
-  take_early_wake(*thread);
+  take_early_wake(*thread, time_ns);
   pass(*thread, time_ns);
   doubt(*thread);
   has_switched_ = true;

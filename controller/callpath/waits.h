@@ -78,7 +78,7 @@ class Waits {
   void leave(ThreadId thread, Nanoseconds time_ns, bool preempted);
   void wake(Tid thread, Nanoseconds time_ns, Waker waker = Waker::thread);
   // The path of a wake-up, shortly before it or after it.
-  void woken_by(Tid thread, Nanoseconds time_ns, NodeId path);
+  void woken_by(Tid thread, NodeId path);
   std::optional<Wait> come(ThreadId thread, Nanoseconds time_ns);
   void end(ThreadId thread);
   // A look at `now_ns` finds whether the process stands still; the look before it was at
@@ -123,20 +123,13 @@ class Waits {
     bool next_is_complete = false;
     bool next_in_call = true;
     bool is_complete = false;
-    std::optional<NodeId> next_path;   // of the switch that comes
-    std::optional<NodeId> path;        // of this wait
-    // The latest wake-up while the thread was on its core, which may end the next wait
-    // (perf::may_end_wait).
+    std::optional<NodeId> next_path;  // of the switch that comes
+    std::optional<NodeId> path;       // of this wait
     struct EarlyWake {
       Nanoseconds at_ns = 0;
       Waker waker = Waker::unseen;
     };
-    struct EarlyPath {
-      Nanoseconds at_ns = 0;
-      NodeId path;
-    };
-    std::optional<EarlyWake> early;
-    std::optional<EarlyPath> early_path;
+    std::optional<EarlyWake> early;    // the latest one while the thread is on its core
     Nanoseconds whole_blocked_ns = 0;  // of this wait
     Waker waker = Waker::unseen;
     std::optional<NodeId> waker_path;
@@ -157,7 +150,7 @@ class Waits {
   bool was_stopped_lately(Nanoseconds now_ns) const;
   State off_core() const;  // of a thread that leaves its core, unless it is preempted
   void doubt(Thread& thread) const;
-  static void take_early_wake(Thread& thread);
+  static void take_early_wake(Thread& thread, Nanoseconds came_ns);
   std::optional<Wait> on_core(ThreadId id, Thread& thread, Nanoseconds time_ns) const;
   static Wait take(ThreadId id, Thread& thread, bool over);
 

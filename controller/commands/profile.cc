@@ -23,6 +23,7 @@
 #include "controller/causal/experiments/fixed_unit.h"
 #include "controller/causal/experiments/point_codes.h"
 #include "controller/commands/report.h"
+#include "controller/perf/core_sampling.h"
 #include "controller/perf/sample_time.h"
 #include "controller/progress/naming.h"
 #include "controller/session/attachment.h"
@@ -53,7 +54,16 @@ perf::SessionOptions session_options(const config::Sampling& sampling, std::uint
 constexpr int kSamplesTimed = 60;
 
 std::optional<Interval> time_of_sample(unsigned stack_bytes) {
-  return perf::time_of_sample({.stack_bytes = stack_bytes}, kSamplesTimed);
+  const perf::SessionOptions usual;
+  return perf::time_of_sample(
+      {.call_chain_depth = usual.call_chain_depth, .stack_bytes = stack_bytes}, kSamplesTimed);
+}
+
+// Whether the events cost hardly anything but samples: not where each thread has a clock of its own
+// that is set at each of many switches.
+bool cost_by_samples_only(const perf::Session& session, Pid target) {
+  return session.by_core() ||
+         !perf::core_sampling_pays(perf::switches_per_second(target), kMillisecond);
 }
 
 causal::RunHooks hooks_of(session::Attachment& attachment, session::StatusLine& status) {
@@ -84,10 +94,16 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   }
   std::vector<causal::PointCode> point_codes = causal::codes_of(attachment.points(), symbolizer);
   attachment.try_facilities("causal profile");
-  const auto sample_ns = time_of_sample(0);
-  const auto sample_with_stack_ns = time_of_sample(symbols::kStackBytes);
+  std::optional<Interval> sample_ns, sample_with_stack_ns;
+  if (!work.pause_cost_ns) {  // later runs of the program do not choose a period
+    sample_ns = time_of_sample(0);
+    sample_with_stack_ns = time_of_sample(symbols::kStackBytes);
+  }
   if (work.prepare) work.prepare();
   attachment.attach(session_options(config.sampling, run.seed));
+  if (!cost_by_samples_only(attachment.events(), target)) {
+    sample_ns = sample_with_stack_ns = std::nullopt;
+  }
   const pause::PauserChoice& pauses = attachment.open_pauses({.channel = config.pause.channel,
                                                               .longest_ns = config.pause.longest_ns,
                                                               .pause_cost_ns = work.pause_cost_ns});

@@ -61,14 +61,23 @@ struct WakeEvent {
   WakeContext context = WakeContext::task;
 };
 
-// Whether a wake-up at `woken_ns` of a thread that was on its core then may end the wait that began
-// when it left the core, blocked, at `left_ns`. A thread that goes to sleep can be woken from the
-// moment it has said so, but the record that it leaves its core comes only when the scheduler
-// changes to another thread: up to 40 µs later, here (try_to_wake_up() and __schedule() of
-// kernel/sched/core.c). If a wake-up comes after that record, it ends the wait, not this one.
-inline bool may_end_wait(Nanoseconds woken_ns, Nanoseconds left_ns) {
+// A thread that goes to sleep can be woken from the moment it has said so, but the record that it
+// leaves its core comes only when the scheduler changes to another thread: up to 40 µs later, here
+// (try_to_wake_up() and __schedule() of kernel/sched/core.c). Such an early wake-up ends the wait,
+// so that the thread waits for nothing but a core. But the thread may also be set running again,
+// and go to sleep once more: then another wake-up ends the wait, which may make no record. So an
+// early wake-up is believed only if the thread has a core again soon.
+//
+// Returns whether a wake-up at `woken_ns`, of a thread that is on its core, may be an early one of
+// the wait that begins when it leaves its core, blocked, at `left_ns`.
+inline bool may_be_early(Nanoseconds woken_ns, Nanoseconds left_ns) {
   constexpr Nanoseconds kGoingToSleep = 40 * kMicrosecond;
   return woken_ns <= left_ns && left_ns - woken_ns <= kGoingToSleep;
+}
+// Returns whether that wake-up has ended the wait, if no other is recorded until the thread comes
+// to a core at `came_ns`.
+inline bool ended_early(Nanoseconds woken_ns, Nanoseconds left_ns, Nanoseconds came_ns) {
+  return may_be_early(woken_ns, left_ns) && came_ns - left_ns <= kMillisecond;
 }
 
 // A progress point, or another event that a capability asked for, was hit.

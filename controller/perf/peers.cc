@@ -218,11 +218,11 @@ bool Peers::open(Pid process, Tid tid, std::uint32_t& last_serial, Merger& merge
     auto events = ThreadEvents::open({tid, last_serial + 1}, monotonic_now(), 0, plan_);
     if (!events) return true;  // the thread is ending
     ++last_serial;
-    // Its state is read when its events are open, which takes a busy machine milliseconds: a thread
-    // that blocks later says so by a record.
+    // From when its events are open, which takes a busy machine milliseconds, a thread that blocks
+    // says so by a record. Its state is read after that.
+    const Nanoseconds open_ns = monotonic_now();
     const char state = procfs::parse_state(procfs::thread_stat(process, tid).value_or(""));
-    merger.push(
-        ThreadStartEvent{events->thread(), {}, monotonic_now(), procfs::is_blocked(state), true});
+    merger.push(ThreadStartEvent{events->thread(), {}, open_ns, procfs::is_blocked(state), true});
     threads_.emplace(tid, Thread{process, std::move(*events)});
     return true;
   } catch (const Error& error) {

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <ctime>
+#include <cerrno>
 #include <numeric>
 #include <random>
-#include <vector>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
@@ -24,9 +22,11 @@ constexpr double kSomethingElse = 10;
 constexpr std::size_t kTypical = 2000;  // pieces of work, of which the median is taken
 constexpr std::size_t kStackBelow = std::size_t{16} << 10;  // more than is copied with a sample
 constexpr std::size_t kMemory = std::size_t{256} << 10;
-constexpr int kSteps = 200;                  // of a piece of work
-constexpr Nanoseconds kShortestPiece = 200;  // for the size of a buffer
-constexpr unsigned kStackPages = 128;        // of the ring, for stacks of 60 samples
+constexpr int kSteps = 32;                            // of a piece of work
+constexpr Nanoseconds kShortestPiece = 50;            // for the size of a buffer
+constexpr Nanoseconds kRound = 10 * kPeriodOffTicks;  // then the rings are read
+constexpr int kMostRounds = 4;                        // times as many as should do
+constexpr unsigned kStackPages = 64;                  // of the ring, for the stacks of a round
 
 struct alignas(64) Place {  // a cache line
   const Place* next = nullptr;
@@ -44,98 +44,114 @@ std::vector<Place> round_trip() {
   return places;
 }
 
-Nanoseconds own_cpu_now() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return now.tv_sec * kSecond + now.tv_nsec;
-}
-
-// Works for so long.
-std::vector<Piece> work_for(Nanoseconds longest_ns) {
-  const std::vector<Place> places = round_trip();
+// Works for a round, and notes in `ends` when each piece was done.
+void work(const std::vector<Place>& places, std::vector<Nanoseconds>& ends) {
   // A program has a stack that is deep enough to be copied in full.
   std::array<char, kStackBelow> below;
+  below.fill(1);
   asm volatile("" : : "r"(below.data()) : "memory");
-  std::vector<Piece> pieces(static_cast<std::size_t>(longest_ns / kShortestPiece));
+  ends.resize(static_cast<std::size_t>(kRound / kShortestPiece));
   std::size_t done = 0;
   const Place* at = places.data();
-  const Nanoseconds end_ns = monotonic_now() + longest_ns;
-  for (Nanoseconds now_ns = 0; now_ns < end_ns && done < pieces.size(); ++done) {
+  const Nanoseconds end_ns = monotonic_now() + kRound;
+  for (Nanoseconds now_ns = 0; now_ns < end_ns && done < ends.size(); ++done) {
     for (int i = 0; i < kSteps; ++i) at = at->next;
     asm volatile("" : : "r"(at));
-    now_ns = monotonic_now();
-    pieces[done] = {now_ns, own_cpu_now()};
+    ends[done] = now_ns = monotonic_now();
   }
-  pieces.resize(done);
-  return pieces;
+  ends.resize(done);
 }
 
-// Returns the number of the piece that was being done at that time.
-std::size_t piece_at(std::span<const Piece> pieces, Nanoseconds time_ns) {
-  const auto after = [](Nanoseconds time, const Piece& piece) { return time < piece.end_ns; };
-  return static_cast<std::size_t>(std::upper_bound(pieces.begin(), pieces.end(), time_ns, after) -
-                                  pieces.begin());
+void read_into(ThreadEvents& events, Worked& worked) {
+  worked.samples_ns.clear();
+  worked.switches_ns.clear();
+  events.read([&](const Record& record) {
+    if (const auto* change = std::get_if<SwitchRecord>(&record)) {
+      if (change->out) worked.switches_ns.push_back(change->common.time_ns);
+    } else if (const auto* sample = std::get_if<SampleRecord>(&record)) {
+      if (events.is_sample(*sample)) worked.samples_ns.push_back(sample->common.time_ns);
+    }
+  });
 }
 
-double median_piece(std::span<const Piece> pieces) {
+double median_piece(std::span<const Nanoseconds> ends_ns) {
   std::vector<double> lengths;
-  for (std::size_t i = 1; i < std::min(pieces.size(), kTypical); ++i) {
-    lengths.push_back(static_cast<double>(pieces[i].cpu_ns - pieces[i - 1].cpu_ns));
+  for (std::size_t i = 1; i < std::min(ends_ns.size(), kTypical); ++i) {
+    lengths.push_back(static_cast<double>(ends_ns[i] - ends_ns[i - 1]));
   }
   return std::max(1.0, statistics::median(lengths));
 }
 
-std::optional<Interval> mean_of_usual(std::span<const double> values) {
-  if (values.size() < kFewest) return std::nullopt;
-  const double middle = statistics::median(values);
-  const double far = kSomethingElse * std::max(1.0, statistics::robust_deviation(values));
-  std::vector<double> usual;
-  for (const double each : values) {
-    if (std::abs(each - middle) < far) usual.push_back(each);
+bool any_between(const std::vector<Nanoseconds>& times_ns, Nanoseconds from_ns, Nanoseconds to_ns) {
+  const auto first = std::lower_bound(times_ns.begin(), times_ns.end(), from_ns);
+  return first != times_ns.end() && *first <= to_ns;
+}
+
+ThreadEvents open_events(SamplingFields fields) {
+  ThreadPlan plan = nothing_but_bookkeeping();
+  plan.sample = plan.switches = true;
+  plan.sampling = fields;
+  plan.rings.most_stack_pages = kStackPages;
+  try {
+    return own_events(plan, kPeriodOffTicks);
+  } catch (const Error&) {
+    if (!fields.kernel) throw;
+    plan.sampling.kernel = false;
+    return own_events(plan, kPeriodOffTicks);
   }
-  const double mean = statistics::mean(usual);
-  const double reach = statistics::half_interval_of_mean(usual);
-  return Interval{mean, mean - reach, mean + reach};
 }
 
 }  // namespace
 
-std::optional<Interval> excess_by_samples(std::span<const Piece> pieces,
-                                          std::span<const Nanoseconds> samples_ns) {
-  if (pieces.size() < 2) return std::nullopt;
-  const auto some = static_cast<std::size_t>(static_cast<double>(kCompared) / median_piece(pieces));
+std::vector<double> excess_by_samples(const Worked& worked) {
+  const std::vector<Nanoseconds>& ends = worked.ends_ns;
   std::vector<double> excess_ns;
-  for (std::size_t i = 0; i < samples_ns.size(); ++i) {
-    const std::size_t first = piece_at(pieces, samples_ns[i]);
-    if (some == 0 || first < some + 1 || first + some > pieces.size()) continue;
-    const Piece& begin = pieces[first - some - 1];
-    const Piece& sampled = pieces[first - 1];
-    const Piece& end = pieces[first + some - 1];
+  if (ends.size() < 2) return excess_ns;
+  const auto some = static_cast<std::size_t>(static_cast<double>(kCompared) / median_piece(ends));
+  for (std::size_t i = 0; i < worked.samples_ns.size(); ++i) {
+    const Nanoseconds sample_ns = worked.samples_ns[i];
+    const auto first = static_cast<std::size_t>(
+        std::upper_bound(ends.begin(), ends.end(), sample_ns) - ends.begin());
+    if (some == 0 || first < some + 1 || first + some > ends.size()) continue;
+    const Nanoseconds begin_ns = ends[first - some - 1];
+    const Nanoseconds sampled_ns = ends[first - 1];
+    const Nanoseconds end_ns = ends[first + some - 1];
+    if (any_between(worked.switches_ns, begin_ns, end_ns)) continue;
     // Work that is slower because of another sample says nothing.
-    if (i > 0 && samples_ns[i - 1] + kCompared > begin.end_ns) continue;
-    if (i + 1 < samples_ns.size() && samples_ns[i + 1] <= end.end_ns) continue;
-    excess_ns.push_back(static_cast<double>(end.cpu_ns - 2 * sampled.cpu_ns + begin.cpu_ns));
+    if (i > 0 && worked.samples_ns[i - 1] + kCompared > begin_ns) continue;
+    if (i + 1 < worked.samples_ns.size() && worked.samples_ns[i + 1] <= end_ns) continue;
+    excess_ns.push_back(static_cast<double>(end_ns - 2 * sampled_ns + begin_ns));
   }
-  return mean_of_usual(excess_ns);
+  return excess_ns;
 }
 
-std::optional<Interval> time_of_sample(const SamplingFields& fields, std::size_t samples) {
-  ThreadPlan plan = nothing_but_bookkeeping();
-  plan.sample = true;
-  plan.sampling = fields;
-  plan.sampling.period_ns = kPeriodOffTicks;
-  plan.rings.most_stack_pages = kStackPages;
+std::optional<Interval> mean_excess(std::span<const double> excess_ns) {
+  if (excess_ns.size() < kFewest) return std::nullopt;
+  const double middle = statistics::median(excess_ns);
+  const double far = kSomethingElse * std::max(1.0, statistics::robust_deviation(excess_ns));
+  std::vector<double> limited;
+  for (const double each : excess_ns) {
+    limited.push_back(std::clamp(each, middle - far, middle + far));
+  }
+  const double mean = statistics::mean(limited);
+  const double reach = statistics::half_interval_of_mean(limited);
+  return Interval{std::max(mean, 0.0), std::max(mean - reach, 0.0), std::max(mean + reach, 0.0)};
+}
+
+std::optional<Interval> time_of_sample(SamplingFields fields, std::size_t samples) {
   try {
-    ThreadEvents events = own_events(plan, kPeriodOffTicks);
-    const auto pieces = work_for(static_cast<Nanoseconds>(samples) * kPeriodOffTicks);
-    events.enable_sampling(false);
-    std::vector<Nanoseconds> samples_ns;
-    events.read([&](const Record& record) {
-      const auto* sample = std::get_if<SampleRecord>(&record);
-      if (sample == nullptr || !events.is_sample(*sample)) return;
-      samples_ns.push_back(sample->common.time_ns);
-    });
-    return excess_by_samples(pieces, samples_ns);
+    ThreadEvents events = open_events(fields);
+    const std::vector<Place> places = round_trip();
+    Worked worked;
+    std::vector<double> excess_ns;
+    const auto rounds = static_cast<std::size_t>(kMostRounds * kPeriodOffTicks) * samples / kRound;
+    for (std::size_t i = 0; i < rounds && excess_ns.size() < samples; ++i) {
+      work(places, worked.ends_ns);
+      read_into(events, worked);
+      const auto more = excess_by_samples(worked);
+      excess_ns.insert(excess_ns.end(), more.begin(), more.end());
+    }
+    return mean_excess(excess_ns);
   } catch (const Error& error) {
     log::verbose("what a sample takes cannot be measured: {}", error.what());
     return std::nullopt;

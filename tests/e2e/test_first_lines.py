@@ -42,15 +42,14 @@ def reported(request, options, tmp_path_factory):
 
 def denied(report, point, unit, speedup):
     """The largest effect that may have no other cause than the run itself, as its footer says. What
-    samples take of their threads lies in the unit by its share of them."""
+    samples take of threads that are not in the unit does not end with the unit's time."""
     if point["null_low"] is None:
         return 1
     overhead, check = report["overhead"], report["selfcheck"]
     unpaid = abs(check["delay_asked_ns"] - check["delay_paid_ns"]) / max(report["wall_ns"], 1)
+    elsewhere = 0 if unit["ceiling"] is None else 1 - unit["ceiling"]
     cost = max(overhead["slowdown_high"] or 0, 0)
-    if overhead["sample_ns"] > 0 and (overhead["slowdown"] or 0) > 0:
-        of_samples = min(1, overhead["sample_ns"] / overhead["period_ns"] / overhead["slowdown"])
-        cost *= 1 - of_samples * (1 - unit["sample_share"])
+    cost -= elsewhere * min(overhead["slowdown_by_samples"], cost)
     return max(abs(point["null_low"]), abs(point["null_high"]), unpaid, speedup * cost)
 
 

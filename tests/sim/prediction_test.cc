@@ -107,6 +107,8 @@ TEST_CASE("a pace is looked for where waits are ended externally, and only there
   const auto busy_device = pacing_of(device_bound(1, 2, 3));
   REQUIRE(busy_device);
   CHECK(busy_device->pace != report::Pace::of_program);
+  // Requests of a program that hardly waits for them queue up, so that no pause could tell.
+  CHECK_FALSE(pacing_of(requests(5, 3.9, 1)));
 }
 
 // All cores are taken at once, from time to time, and are idle in between.

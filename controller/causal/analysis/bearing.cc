@@ -43,13 +43,6 @@ double counting_share(const std::vector<const Run*>& runs, const Point& point) {
   return cpu_ns > 0 ? std::min(1.0, taken_ns / cpu_ns) : 0;
 }
 
-// Returns which part of the cost of sampling is the time that samples take of their thread. The
-// rest of what progress shows may lie anywhere.
-double explained_by_samples(const Overhead& cost) {
-  if (cost.sample_ns <= 0 || cost.period_ns <= 0 || cost.slowdown.value_or(0) <= 0) return 0;
-  return std::min(1.0, cost.sample_ns / static_cast<double>(cost.period_ns) / *cost.slowdown);
-}
-
 // Returns by which part of the runs the delay that was paid differs from that asked for. Virtual
 // time is as much too long or too short.
 double unpaid_share(const Report& report) {
@@ -110,7 +103,7 @@ Bearing bearing_of(const std::vector<const Run*>& runs, const Report& report, co
   if (cost.slowdown && cost.slowdown_low && cost.slowdown_high && *cost.slowdown_high > 0) {
     Reason sampling{Kind::sampling_cost, "", 0, std::min(*cost.slowdown_high, 1.0),
                     Interval{*cost.slowdown, *cost.slowdown_low, *cost.slowdown_high}};
-    sampling.share = explained_by_samples(cost);
+    sampling.by_samples = std::clamp(cost.slowdown_by_samples, 0.0, sampling.per_speedup);
     bearing.bounds.push_back(sampling);
   }
   if (const double share = counting_share(runs, point); share > 0) {
@@ -132,11 +125,22 @@ Bearing bearing_of(const std::vector<const Run*>& runs, const Report& report, co
 }
 
 Bearing for_unit(Bearing bearing, const UnitResult& unit) {
-  for (Reason& each : bearing.bounds) {
-    if (each.kind != Kind::sampling_cost) continue;
-    each.per_speedup *= 1 - each.share * (1 - std::clamp(unit.sample_share, 0.0, 1.0));
-  }
+  const double threads = unit.ceiling.value_or(1);
+  for (Reason& each : bearing.bounds) each.per_speedup -= (1 - threads) * each.by_samples;
   return bearing;
+}
+
+const UnitResult* first_denied(const report::ProgressResult& point) {
+  const auto denied =
+      std::find_if(point.units.begin(), point.units.end(), [](const UnitResult& unit) {
+        return unit.within_null && !unit.everybodys_caller && excludes_zero(*unit.slope);
+      });
+  return denied == point.units.end() ? nullptr : &*denied;
+}
+
+Bearing bearing_told(const report::ProgressResult& point) {
+  const UnitResult* denied = first_denied(point);
+  return denied == nullptr ? point.bearing : for_unit(point.bearing, *denied);
 }
 
 std::vector<Reason> failed_checks(const Report& report) {

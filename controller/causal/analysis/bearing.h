@@ -25,9 +25,16 @@ double null_bound(const std::optional<Interval>& null);
 report::Bearing bearing_of(const std::vector<const Run*>& runs, const report::Report& report,
                            const Point& point, const std::optional<Interval>& null);
 
-// Returns what the runs bear for one unit: samples take time where they are taken, so of their cost
-// only the unit's share of the samples can end with its time.
+// Returns what the runs bear for one unit. Samples take time where they are taken: of the time of a
+// thread that is not in the unit none ends with the unit's. So of what samples take, no more can be
+// gained than what is executed of the unit at a time, at most 1 (UnitResult::ceiling).
 report::Bearing for_unit(report::Bearing bearing, const report::UnitResult& unit);
+
+// Returns the first unit whose effect is certain by its own interval, and denied by what the runs
+// bear; null if there is none.
+const report::UnitResult* first_denied(const report::ProgressResult& point);
+// Returns what the runs bear for that unit, or for any if there is none.
+report::Bearing bearing_told(const report::ProgressResult& point);
 
 // Returns the checks of the runs as a whole that failed. REQUIRES: as above.
 std::vector<report::Reason> failed_checks(const report::Report& report);

@@ -277,10 +277,7 @@ void warn_of_withheld(const ProgressResult& point, Report& report) {
   const auto withheld = std::count_if(point.units.begin(), point.units.end(),
                                       [](const UnitResult& unit) { return unit.within_null; });
   if (withheld == 0 || point.bearing.bounds.empty()) return;
-  const auto first = std::find_if(point.units.begin(), point.units.end(),
-                                  [](const UnitResult& unit) { return unit.within_null; });
-  const report::Reason most =
-      by_weight(for_unit(point.bearing, *first).bounds, report::kToldSpeedup).front();
+  const report::Reason most = by_weight(bearing_told(point).bounds, report::kToldSpeedup).front();
   report.warnings.emplace_back(kBelowBound, point.name, report::words_of(most),
                                withheld == 1 ? "a unit" : fmt::format("{} units", withheld),
                                withheld == 1 ? "has" : "have");

@@ -56,11 +56,7 @@ bool only_callers_have_an_effect(const ProgressResult& point) {
 
 void add_reason_of_units(const ProgressResult& point, const SmallEffects& small,
                          std::vector<Reason>& reasons) {
-  const auto denied =
-      std::find_if(point.units.begin(), point.units.end(), [](const UnitResult& unit) {
-        return unit.within_null && !unit.everybodys_caller && excludes_zero(*unit.slope);
-      });
-  if (denied != point.units.end()) {
+  if (const UnitResult* denied = first_denied(point)) {
     const report::Bearing bearing = for_unit(point.bearing, *denied);
     const Reason bound = by_weight(bearing.bounds, report::kToldSpeedup).front();
     if (bound.kind != Kind::no_self_check) {
@@ -100,7 +96,8 @@ std::vector<Reason> reasons_at(const Report& report, const ProgressResult& point
 void state_nothing(const Report& report, const ProgressResult& point, Finding& finding) {
   finding.point = point.name;
   finding.latency = point.latency;
-  finding.bound = point.bearing.bound(report::kToldSpeedup);
+  const report::Bearing bearing = bearing_told(point);
+  finding.bound = bearing.bound(report::kToldSpeedup);
   const SmallEffects small = small_effects_of(point);
   finding.measured = small.measured;
   finding.measured_share = small.samples;
@@ -113,7 +110,7 @@ void state_nothing(const Report& report, const ProgressResult& point, Finding& f
   }
   if (small.most && *small.most <= kNoEffect) {
     finding.kind = Finding::Kind::no_effect;
-    finding.reasons = by_weight(point.bearing.bounds, report::kToldSpeedup);
+    finding.reasons = by_weight(bearing.bounds, report::kToldSpeedup);
     return;
   }
   finding.reasons = reasons_at(report, point, small);

@@ -64,9 +64,9 @@ bool is_rare(const Report& report, const ProgressResult& point) {
 }
 
 // Returns the bound that denies most, if it is a cost of the profile.
-std::optional<Reason> dear(const ProgressResult& point) {
-  if (point.bearing.bounds.empty()) return std::nullopt;
-  Reason most = by_weight(point.bearing.bounds, report::kToldSpeedup).front();
+std::optional<Reason> dear(const report::Bearing& bearing) {
+  if (bearing.bounds.empty()) return std::nullopt;
+  Reason most = by_weight(bearing.bounds, report::kToldSpeedup).front();
   return most.per_speedup > 0 ? std::optional(std::move(most)) : std::nullopt;
 }
 
@@ -104,7 +104,7 @@ std::vector<Help> helps_of(const Report& report, const ProgressResult& point,
   if (has(reasons, Reason::Kind::own_pace)) return {{HelpKind::latency}};
   if (has(reasons, Reason::Kind::not_visited)) return {{HelpKind::other_point}};
   std::vector<Help> helps;
-  const auto cost = dear(point);
+  const auto cost = dear(bearing_told(point));
   const bool sampling = cost && cost->kind == Reason::Kind::sampling_cost;
   const bool too_many_samples = loses_records(report) && report.overhead.period_ns < kRoomyPeriod;
   if ((sampling && !is_not_known(*cost)) || too_many_samples) {

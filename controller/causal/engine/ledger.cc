@@ -1,6 +1,7 @@
 #include "controller/causal/engine/ledger.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "controller/base/error.h"
 
@@ -69,7 +70,10 @@ void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
 
 void Ledger::reset() {
   find_background_threads();
-  for (auto& [tid, thread] : threads_) thread.lead_ns = thread.runs_on_ns = 0;
+  for (auto& [tid, thread] : threads_) {
+    thread.lead_ns = thread.runs_on_ns = 0;
+    thread.early.reset();
+  }
   for (auto& [cpu, core] : cores_) core.lead_ns = 0;
   pool_.reset();
   last_end_.reset();
@@ -99,6 +103,7 @@ void Ledger::lift(Nanoseconds amount_ns) {
   pool_.lift(amount_ns);
   for (auto& [tid, thread] : threads_) {
     if (is_peer(thread)) thread.lead_ns += amount_ns;
+    if (thread.early) thread.early->lead_ns += amount_ns;
   }
 }
 
@@ -106,6 +111,7 @@ void Ledger::visited(Tid thread) {
   const auto found = threads_.find(thread);
   if (found == threads_.end() || is_peer(found->second)) return;
   found->second.role = Role::visitor;
+  found->second.early.reset();  // since it is awake
   count_visitors(found->second, found->second.state, latest_ns_);
 }
 
@@ -148,12 +154,10 @@ Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_n
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return {};
   Thread& thread = found->second;
-  if (was_woken_early(thread)) {  // it has waited for nothing but a core
-    const auto [waker, woken_ns, lead_ns] = *thread.early;
-    end_wait(thread, tid, waker, thread.since_ns, lead_ns);
-    const Nanoseconds waited_ns = waited_ns_;
-    enter(thread, ThreadState::waiting_for_core, now_ns);
-    waited_ns_ = waited_ns;
+  const auto early = std::exchange(thread.early, std::nullopt);
+  if (early && thread.state == ThreadState::blocked && !thread.in_pause &&
+      perf::ended_early(early->at_ns, thread.since_ns, now_ns)) {
+    end_wait_early(thread, tid, *early, now_ns);
   }
   const bool edge_missing = thread.edge == Edge::missing;
   if (edge_missing && unseen_credit_ == UnseenCredit::full) {
@@ -279,46 +283,46 @@ bool Ledger::may_be_woken(const Thread& thread) {
 
 bool Ledger::may_be_woken(Tid thread) const {
   const auto found = threads_.find(thread);
-  return found != threads_.end() && may_be_woken(found->second);
+  if (found == threads_.end()) return false;
+  return may_be_woken(found->second) || found->second.state == ThreadState::running;
 }
 
 void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
-  const auto other = threads_.find(waker);
-  if (found == threads_.end() || tid == waker) return;
-  if (other == threads_.end()) return woken_externally(tid, now_ns);
+  if (found == threads_.end()) return;
   Thread& thread = found->second;
-  if (!may_be_woken(thread)) {
-    if (thread.state == ThreadState::running) {
-      thread.early = {waker, now_ns, other->second.lead_ns};
-    }
-    return;
-  }
-  end_wait(thread, tid, waker, now_ns, other->second.lead_ns);
+  if (tid == waker) return thread.early.reset();  // in an interrupt on its own core: it goes on
+  const auto other = threads_.find(waker);
+  if (other == threads_.end()) return woken_externally(tid, now_ns);
+  other->second.early.reset();  // since it is awake
+  Waker by{waker, now_ns, other->second.lead_ns, exempt(other->second), is_visitor(other->second)};
+  if (thread.state == ThreadState::running && thread.seen) thread.early = by;
+  if (!may_be_woken(thread)) return;
+  by.by_chance = met_by_chance(thread, other->second);
+  end_wait(thread, tid, by);
   enter(thread, ThreadState::waiting_for_core, now_ns);
   thread.since_ns = now_ns;
 }
 
-// A known thread, with this lead, has ended the wait of this one. REQUIRES: the waker lives.
-void Ledger::end_wait(Thread& thread, Tid tid, Tid waker, Nanoseconds woken_ns,
-                      Nanoseconds lead_ns) {
-  const Thread& other = threads_.at(waker);
+// A known thread has ended the wait of this one.
+void Ledger::end_wait(Thread& thread, Tid tid, const Waker& waker) {
   ++ended_by_known_;
-  if (is_visitor(thread) || is_visitor(other)) ++meetings_.met;
+  if (is_visitor(thread) || waker.is_visitor) ++meetings_.met;
   thread.seen = true;
-  thread.early.reset();
-  const Nanoseconds waited_ns = woken_ns - thread.since_ns;
-  coupling_.waited(tid, waker, waited_ns);
-  const bool spurious = thread.lead_ns + waited_ns < lead_ns;
+  const Nanoseconds waited_ns = std::max<Nanoseconds>(waker.at_ns - thread.since_ns, 0);
+  coupling_.waited(tid, waker.tid, waited_ns);
+  const bool spurious = thread.lead_ns + waited_ns < waker.lead_ns;
   thread.edge = spurious ? Edge::spurious : Edge::none;
-  arrive(thread, waited_ns, lead_ns, met_by_chance(thread, other));
-  if (thread.lead_ns == lead_ns) thread.up_since_ns.reset();  // in step
+  arrive(thread, waited_ns, waker.lead_ns, waker.by_chance);
+  if (thread.lead_ns == waker.lead_ns) thread.up_since_ns.reset();  // in step
 }
 
-bool Ledger::was_woken_early(const Thread& thread) const {
-  return thread.state == ThreadState::blocked && !thread.in_pause && thread.early &&
-         perf::may_end_wait(thread.early->at_ns, thread.since_ns) &&
-         threads_.contains(thread.early->waker);
+// The thread was woken when it was about to leave its core, and has waited for nothing but a core.
+void Ledger::end_wait_early(Thread& thread, Tid tid, const Waker& waker, Nanoseconds now_ns) {
+  waker.tid == 0 ? end_externally(thread, thread.since_ns) : end_wait(thread, tid, waker);
+  const Nanoseconds waited_ns = waited_ns_;
+  enter(thread, ThreadState::waiting_for_core, now_ns);
+  waited_ns_ = waited_ns;
 }
 
 // No known thread has ended the wait of this one.
@@ -333,7 +337,7 @@ void Ledger::woken_externally(Tid tid, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
-  thread.early.reset();
+  if (thread.state == ThreadState::running && thread.seen) thread.early = Waker{.at_ns = now_ns};
   if (!may_be_woken(thread) || thread.in_pause) return;
   end_externally(thread, now_ns);
   thread.seen = true;

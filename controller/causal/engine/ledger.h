@@ -110,8 +110,9 @@ class Ledger {
   void spun(Tid thread, Nanoseconds amount_ns);
 
   Nanoseconds max_lead() const;
-  Nanoseconds lead(Tid thread) const;   // 0 for a thread that is not known
-  bool may_be_woken(Tid thread) const;  // blocked, for all that is known
+  Nanoseconds lead(Tid thread) const;  // 0 for a thread that is not known
+  // Whether its wake-up is a meeting: it is blocked, for all that is known, or about to be.
+  bool may_be_woken(Tid thread) const;
 
   struct Debt {
     Tid thread = 0;
@@ -168,6 +169,13 @@ class Ledger {
     // sleep: in virtual time it would not have blocked, so its way to a core is credited, too.
     spurious,
   };
+  struct Waker {  // as it was when it woke another thread
+    Tid tid = 0;  // 0: an interrupt
+    Nanoseconds at_ns = 0;
+    Nanoseconds lead_ns = 0;
+    bool by_chance = false;  // the two have met by chance
+    bool is_visitor = false;
+  };
   struct Thread {
     Nanoseconds lead_ns = 0;
     ThreadState state = ThreadState::unknown;
@@ -179,14 +187,7 @@ class Ledger {
     bool preempted = false;      // so it left its core last
     Nanoseconds runs_on_ns = 0;  // in virtual time, after that (see come_to)
     bool seen = false;           // a record has told of its state
-    // The latest wake-up by a known thread while this one was on its core, which may end the next
-    // wait (perf::may_end_wait).
-    struct EarlyWake {
-      Tid waker = 0;
-      Nanoseconds at_ns = 0;
-      Nanoseconds lead_ns = 0;  // of the waker, then
-    };
-    std::optional<EarlyWake> early;
+    std::optional<Waker> early;  // the latest one while the thread is on its core
     // When a timer or a device has ended its last wait; nullopt: no such thing, or a thread of the
     // target has brought it into step since.
     std::optional<Nanoseconds> up_since_ns;
@@ -219,8 +220,8 @@ class Ledger {
   void count_known(Thread& thread, ThreadState state, Nanoseconds now_ns);
   void leave(Core& core, Tid tid, const Thread& thread, Nanoseconds now_ns, bool preempted);
   OnCore put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
-  void end_wait(Thread& thread, Tid tid, Tid waker, Nanoseconds woken_ns, Nanoseconds lead_ns);
-  bool was_woken_early(const Thread& thread) const;
+  void end_wait(Thread& thread, Tid tid, const Waker& waker);
+  void end_wait_early(Thread& thread, Tid tid, const Waker& waker, Nanoseconds now_ns);
   void end_externally(Thread& thread, Nanoseconds now_ns);
   void come_to(const Core& core, const Thread& successor, Nanoseconds now_ns);
 
@@ -242,7 +243,7 @@ class Ledger {
   std::unordered_map<Tid, Thread> threads_;
   Nanoseconds lifted_ns_ = 0;
   std::uint64_t ended_by_known_ = 0, ended_externally_ = 0;
-  WaitEnds before_peer_;  // until the latest peer's thread was followed
+  WaitEnds before_peer_;       // until the latest peer's thread was followed
   Nanoseconds waited_ns_ = 0;  // by threads that pass progress points
   Nanoseconds latest_ns_ = 0;  // time of the latest switch
   std::unordered_map<std::uint32_t, Core> cores_;

@@ -26,8 +26,6 @@ namespace {
 constexpr Nanoseconds kSurvey = kSecond;
 constexpr Nanoseconds kFixedUnitPatience = 10 * kSecond;
 constexpr Nanoseconds kLongestExperiment = 30 * kSecond;
-constexpr std::size_t kEnoughExperiments = 8;  // experiments, whether anything is paused
-constexpr double kFewBaselines = 0.2;
 constexpr double kCallersMayDiffer = 0.01;  // share of samples up to which frame pointers will do
 
 EngineOptions options_of(const Settings& settings) {
@@ -79,7 +77,6 @@ class ExperimentLoop {
   void decide_stacks();
   std::vector<UnitId> candidates();
   Experiment experiment(const PlannedExperiment& planned);
-  double baseline_share() const;
   void check_budget();
   void check_budget_since(Nanoseconds begin_ns);
   void keep_budget(const Slowdown& slowdown);
@@ -202,20 +199,6 @@ Experiment ExperimentLoop::experiment(const PlannedExperiment& planned) {
                           ends_early, experiment_ns_, start_ns_};
   count_baseline(result, run.run(planned, run_.overhead, result));
   return result;
-}
-
-// Where nothing is ever paused, because there is one thread, treatments are compared with their own
-// real time (estimate_compare.h), and baselines are hardly needed. A latency is always compared
-// with them.
-double ExperimentLoop::baseline_share() const {
-  const double wanted = settings_.experiment.baseline_share;
-  if (run_.experiments.size() < kEnoughExperiments || !run_.experiments.back().latency.empty())
-    return wanted;
-  if (engine_.ledger().foreground_threads() > 1) return wanted;
-  const bool paused =
-      std::any_of(run_.experiments.begin(), run_.experiments.end(),
-                  [](const Experiment& each) { return each.pauses != 0 || each.asked_ns != 0; });
-  return paused ? wanted : std::min(wanted, kFewBaselines);
 }
 
 void ExperimentLoop::check_budget() {
@@ -361,7 +344,8 @@ void ExperimentLoop::run() {
     if (stop() && done.wall_ns < experiment_ns_) break;
     run_.experiments.push_back(done);
     session::write_or_end(run_, [&] { log_.experiment(run_, done); });
-    plan.set_baseline_share(baseline_share());
+    plan.set_baseline_share(baseline_share(run_.experiments, engine_.ledger().foreground_threads(),
+                                           settings_.experiment.baseline_share));
     if (parts_.counters.fewest_visits() < settings_.experiment.min_visits) {
       experiment_ns_ = std::min(2 * experiment_ns_, kLongestExperiment);
     }

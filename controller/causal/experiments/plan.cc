@@ -8,6 +8,28 @@
 
 namespace causalctl::causal {
 
+namespace {
+
+constexpr std::ptrdiff_t kEnoughBaselines = 8;
+constexpr double kFewBaselines = 0.2;
+
+bool counts_as_baseline(const Experiment& each) {
+  return each.speedup == 0 && each.discarded.empty();
+}
+
+}  // namespace
+
+double baseline_share(const std::vector<Experiment>& experiments, std::size_t threads,
+                      double wanted) {
+  const auto baselines = std::count_if(experiments.begin(), experiments.end(), counts_as_baseline);
+  if (threads > 1 || baselines < kEnoughBaselines) return wanted;
+  const bool needs_them =
+      std::any_of(experiments.begin(), experiments.end(), [](const Experiment& each) {
+        return each.pauses != 0 || each.asked_ns != 0 || !each.latency.empty();
+      });
+  return needs_them ? wanted : std::min(wanted, kFewBaselines);
+}
+
 PlanOptions plan_options(const config::Experiment& experiment, std::uint64_t seed) {
   return {experiment.speedups_percent, experiment.baseline_share, experiment.fixed_speedup_percent,
           seed};

@@ -5,6 +5,7 @@
 // seed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <random>
@@ -23,6 +24,14 @@ struct PlanOptions {
 };
 
 PlanOptions plan_options(const config::Experiment& experiment, std::uint64_t seed);
+
+// Returns the share of baselines from now on. Where nothing is ever paused, because there is one
+// thread, treatments are compared with their own real time (estimate_compare.h), and baselines are
+// hardly needed once there are enough for the self-check. A latency is always compared with them.
+// `threads` is the number of those that do not hardly run, and `wanted` the share that is asked
+// for.
+double baseline_share(const std::vector<Experiment>& experiments, std::size_t threads,
+                      double wanted);
 
 struct PlannedExperiment {
   UnitId unit = 0;

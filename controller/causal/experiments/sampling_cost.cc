@@ -17,7 +17,9 @@ SamplingCost measure(const Calibration& with, const std::optional<Interval>& sam
     return plain_period(with, budget_ns / 6);
   });
   session.enable_sampling(true);
-  return {period_ns, known_cost(cost_of_samples(sample_ns, period_ns), cost_interval_of(pairs))};
+  const auto of_samples = cost_of_samples(sample_ns, period_ns);
+  return {period_ns, known_cost(of_samples, cost_interval_of(pairs)),
+          of_samples ? of_samples->low : 0};
 }
 
 }  // namespace
@@ -52,7 +54,7 @@ SamplingCost choose_period(const Calibration& with, const std::optional<Interval
   if (!first.slower) {
     const Nanoseconds period_ns = std::max(shortest_ns, kUnmeasured);
     with.parts.session.set_period(period_ns);
-    return {period_ns, std::nullopt};
+    return {period_ns, std::nullopt, 0};
   }
   const Nanoseconds period_ns = affordable_period(first_ns, first.slower->value, affordable);
   if (period_ns <= first_ns) return first;

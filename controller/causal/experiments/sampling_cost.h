@@ -23,6 +23,7 @@ struct SamplingCost {
   // The fraction by which the target is slower with sampling on, and its 95 % interval; nullopt if
   // samples cannot be timed and visits are too few to tell.
   std::optional<Interval> slower;
+  double by_samples = 0;  // of it, the lower end of what samples take
 };
 
 // Sampling may cost the target this share of its speed (docs/benchmarks.md, "Overhead").

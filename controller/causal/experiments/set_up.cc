@@ -65,7 +65,8 @@ void SetUp::choose_period() const {
   if (settings.sampling.period_ns) {
     const Nanoseconds period_ns = limit.allowed(*settings.sampling.period_ns);
     parts.session.set_period(period_ns);
-    return note({period_ns, cost_of_samples(sample_ns, period_ns)});
+    const auto of_samples = cost_of_samples(sample_ns, period_ns);
+    return note({period_ns, of_samples, of_samples ? of_samples->low : 0});
   }
   const double affordable = short_of_cores(engine.ledger().core_wait_ns(), passed_ns())
                                 ? kAffordableShortOfCores
@@ -80,6 +81,7 @@ void SetUp::note(const SamplingCost& cost) const {
     run.overhead.slowdown = cost.slower->value;
     run.overhead.slowdown_low = cost.slower->low;
     run.overhead.slowdown_high = cost.slower->high;
+    run.overhead.slowdown_by_samples = cost.by_samples;
   }
   log::verbose(
       "sampling period {:.1f} ms, a sample takes {:.1f} µs, cost {}", cost.period_ns / 1e6,

@@ -64,6 +64,7 @@ struct Reason {
   std::uint64_t count = 0;
   std::uint64_t of = 0;
   std::uint64_t samples = 0;
+  double by_samples = 0;  // of per_speedup: what samples take, each where it is taken
 };
 constexpr auto names_of(Reason::Kind) {
   return std::array<std::string_view, 22>{

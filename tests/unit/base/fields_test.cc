@@ -74,8 +74,8 @@ TEST_CASE("each loss of a run counts in the sum of several", "[base]") {
 
 TEST_CASE("of several runs the largest overhead counts, a slowdown with its own interval",
           "[base]") {
-  Overhead all{0.02, 0.01, 0.03, 12, 0.5, 20, 31, 32, 21, {33, 34, 37}};
-  merge(all, Overhead{{}, {}, {}, 11, 0.25, 30, 0, 40, 22, {11, 44, 0}});
+  Overhead all{0.02, 0.01, 0.03, 0.005, 12, 0.5, 20, 31, 32, 21, {33, 34, 37}};
+  merge(all, Overhead{{}, {}, {}, 0.5, 11, 0.25, 30, 0, 40, 22, {11, 44, 0}});
   CHECK(all.slowdown == 0.02);
   CHECK(all.controller_cpu_share == 0.5);
   CHECK(all.sample_ns == 12);
@@ -85,7 +85,7 @@ TEST_CASE("of several runs the largest overhead counts, a slowdown with its own 
   CHECK(all.period_ns == 22);
   CHECK(all.pause_cost.cost_ns == 33);
   CHECK(all.pause_cost.error_ns == 44);
-  merge(all, Overhead{0.05, {}, {}, 0, 0, 0, 0, 0, 0, {}});
+  merge(all, Overhead{0.05, {}, {}, 0.03, 0, 0, 0, 0, 0, 0, {}});
   CHECK(all.slowdown == 0.05);
   CHECK_FALSE(all.slowdown_low);
   CHECK_FALSE(all.slowdown_high);

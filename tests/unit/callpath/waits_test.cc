@@ -42,28 +42,34 @@ TEST_CASE("a wait is for something until the wake-up, then for a core", "[callpa
 TEST_CASE("a thread that was woken just before it left its core waits for a core", "[callpath]") {
   Waits waits;
   waits.begin(kOne, 0, false);
-  waits.woken_by(kOne.tid, 99'999, 8);
   waits.wake(kOne.tid, 100'000);
   waits.leaving(kOne, 7);
   waits.leave(kOne, 101'000, false);
   SECTION("nothing else wakes it") {
-    const auto wait = waits.come(kOne, 301'000);
+    const auto wait = waits.come(kOne, 111'000);
     REQUIRE(wait);
     CHECK(wait->blocked_ns == 0);
-    CHECK(wait->runnable_ns == 200'000);
+    CHECK(wait->runnable_ns == 10'000);
     CHECK(wait->waker == callpath::Waker::thread);
-    CHECK(wait->waker_path == NodeId{8});
-    CHECK(sum(waits.times(kOne)) == 301'000);
+    CHECK(sum(waits.times(kOne)) == 111'000);
     // It says nothing of the next wait.
-    waits.leave(kOne, 302'000, false);
-    CHECK(waits.come(kOne, 402'000)->blocked_ns == 100'000);
+    waits.leave(kOne, 112'000, false);
+    CHECK(waits.come(kOne, 212'000)->blocked_ns == 100'000);
   }
   SECTION("it is woken once more, so it had been awake before it slept") {
     waits.wake(kOne.tid, 201'000);
     const auto wait = waits.come(kOne, 301'000);
     CHECK(wait->blocked_ns == 100'000);
     CHECK(wait->runnable_ns == 100'000);
-    CHECK_FALSE(wait->waker_path);
+  }
+  SECTION("it comes back late: something unseen has woken it") {
+    const auto wait = waits.come(kOne, 5 * kMillisecond);
+    CHECK(wait->blocked_ns == 5 * kMillisecond - 101'000);
+    CHECK(wait->waker == callpath::Waker::unseen);
+  }
+  SECTION("a part of the wait was told already") {
+    waits.cut(151'000);
+    CHECK(waits.come(kOne, 201'000)->blocked_ns == 50'000);
   }
   SECTION("an earlier wake-up is none of it") {
     waits.come(kOne, 301'000);

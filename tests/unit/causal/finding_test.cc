@@ -220,27 +220,28 @@ TEST_CASE("checks that failed are part of the finding", "[causal]") {
   CHECK(finding_of(report_of({hot})).failed.empty());
 }
 
-// Samples in a unit end with its time; what progress shows beyond that may all lie in the unit.
-TEST_CASE("of what samples take a unit can gain its share", "[causal]") {
+// What samples take of a thread that is not in the unit does not end with the unit's time; what
+// progress shows beyond that may all do so.
+TEST_CASE("of what samples take a unit can gain what is executed of it", "[causal]") {
   Report report;
-  report.overhead.period_ns = kMillisecond;
-  report.overhead.slowdown = 0.02;
-  report.overhead.slowdown_low = 0.01;
+  report.overhead.slowdown = 0.03;
+  report.overhead.slowdown_low = 0.02;
   report.overhead.slowdown_high = 0.04;
   UnitResult unit;
-  unit.sample_share = 0.25;
+  unit.sample_share = 0.1;  // of eight threads
+  unit.ceiling = 0.25;
   const auto bound = [&] {
     const auto bearing = bearing_of({}, report, {"work", false}, Interval{});
     CHECK(bearing.bound(0.5) == Approx(0.02));
     return for_unit(bearing, unit).bound(0.5);
   };
-  SECTION("all of it is the samples' own time") {
-    report.overhead.sample_ns = 20'000;
-    CHECK(bound() == Approx(0.005));
-  }
-  SECTION("half of it") {
-    report.overhead.sample_ns = 10'000;
-    CHECK(bound() == Approx(0.0125));
+  SECTION("a part of it is certainly the samples' own time") {
+    report.overhead.slowdown_by_samples = 0.02;
+    CHECK(bound() == Approx(0.5 * (0.04 - 0.75 * 0.02)));
+    unit.ceiling.reset();  // a latency may gain more than the unit takes
+    CHECK(bound() == Approx(0.02));
+    unit.ceiling = 1;
+    CHECK(bound() == Approx(0.02));
   }
   SECTION("what a sample takes is not known") { CHECK(bound() == Approx(0.02)); }
 }

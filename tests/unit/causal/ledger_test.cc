@@ -149,14 +149,15 @@ TEST_CASE("a thread that was woken just before it left its core waits for a core
     CHECK(ledger.core_wait_ns() == 40'000);
   }
   SECTION("by a thread that owes more: it inherits the debt as it was then") {
-    ledger.woken(kA, kB, 99'000);
     ledger.ran(kA);
-    ledger.woken(kA, kB, 99'500);
+    ledger.woken(kA, kB, 99'000);
     ledger.switched_out(kA, kCpu0, 100'000, false, false);
     ledger.pay(kB, 300);
+    CHECK(ledger.lead(kA) == 500);
     ledger.switched_in(kA, kCpu0, 140'000);
     CHECK(ledger.lead(kA) == 0);
     CHECK(ledger.lead(kB) == 300);
+    CHECK(ledger.waits_ended_by_known() == 1);
   }
   SECTION("and once more afterwards: it had been awake before it slept") {
     ledger.woken(kB, kA, 99'000);
@@ -179,8 +180,54 @@ TEST_CASE("a thread that was woken just before it left its core waits for a core
     ledger.woken_externally(kB, 99'000);
     ledger.switched_out(kB, kCpu1, 100'000, false, false);
     ledger.switched_in(kB, kCpu1, 140'000);
+    CHECK(debt(ledger, kB) == 500);
+    CHECK(ledger.waits_ended_externally() == 1);
+    CHECK(ledger.mean_wait_ns() == 0);
+    CHECK(ledger.core_wait_ns() == 40'000);
+  }
+  SECTION("but came back late: something unseen has woken it") {
+    ledger.woken(kB, kA, 99'000);
+    ledger.switched_out(kB, kCpu1, 100'000, false, false);
+    ledger.switched_in(kB, kCpu1, 5 * kMillisecond);
+    CHECK(ledger.lead(kB) == 0);
+    CHECK(ledger.core_wait_ns() == 0);
     CHECK(ledger.waits_ended_externally() == 1);
   }
+  SECTION("but was preempted and ran again before it slept") {
+    ledger.woken(kB, kA, 99'000);
+    ledger.switched_out(kB, kCpu1, 100'000, true, false);
+    ledger.switched_in(kB, kCpu1, 101'000);
+    ledger.switched_out(kB, kCpu1, 120'000, false, false);
+    ledger.switched_in(kB, kCpu1, 140'000);
+    CHECK(debt(ledger, kB) == 500);
+    CHECK(ledger.waits_ended_externally() == 1);
+  }
+  SECTION("but did something before it slept") {
+    ledger.woken(kB, kA, 99'000);
+    SECTION("it passed a progress point") { ledger.visited(kB); }
+    SECTION("it woke another thread") { ledger.woken(kA, kB, 99'500); }
+    SECTION("an interrupt on its core woke it") { ledger.woken(kB, kB, 99'500); }
+    ledger.switched_out(kB, kCpu1, 100'000, false, false);
+    ledger.switched_in(kB, kCpu1, 140'000);
+    CHECK(ledger.waits_ended_externally() == 1);
+  }
+  SECTION("and slept in a pause of ours") {
+    ledger.woken(kB, kA, 99'000);
+    ledger.switched_out(kB, kCpu1, 100'000, false, true);
+    ledger.switched_in(kB, kCpu1, 140'000);
+    CHECK(ledger.waits_ended_by_known() == 0);
+  }
+}
+
+TEST_CASE("an early wake-up of a peer rises with all leads", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.start_peer(kC, 0, false);
+  ledger.ran(kC);
+  ledger.woken(kC, kA, 99'000);
+  ledger.switched_out(kC, kCpu1, 100'000, false, false);
+  ledger.lift(1000);
+  ledger.switched_in(kC, kCpu1, 140'000);
+  CHECK(ledger.lead(kC) == 1000);
 }
 
 TEST_CASE("an external wake-up credits nothing", "[causal][ledger]") {
@@ -344,10 +391,13 @@ TEST_CASE("a thread that is woken before it was seen on a core has blocked unsee
     ledger.switched_in(kC, kCpu1, kSecond);
     CHECK(ledger.core_wait_ns() == 0);
   }
-  SECTION("not one that runs") {
-    ledger.start_thread(kC, kA, kMillisecond);
+  SECTION("not one that runs, but it may be about to block") {
+    ledger.earn(kA, 500);
+    ledger.start_thread(kC, kB, kMillisecond);
     ledger.ran(kC);
-    CHECK_FALSE(ledger.may_be_woken(kC));
+    CHECK(ledger.may_be_woken(kC));
+    ledger.woken(kC, kA, 4 * kMillisecond);
+    CHECK(ledger.lead(kC) == 0);
   }
 }
 

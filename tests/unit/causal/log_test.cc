@@ -72,7 +72,7 @@ Run full_run() {
   run.ended = true;
   run.reason = EndReason::duration;
   run.wall_ns = 19;
-  run.overhead = {0.25, -0.5, 0.75, 12.5, 0.5, 20, 31, 32, 21, {33, 34, 37}};
+  run.overhead = {0.25, -0.5, 0.75, 0.125, 12.5, 0.5, 20, 31, 32, 21, {33, 34, 37}};
   run.losses = {22, 23, 24, 25, 38, 39};
   run.cores = {60, 61, 62, 63, 64, true, 65, 66, 67, 74, 68, 71, 72, 73, 69, 70};
   run.throttled = true;
@@ -142,6 +142,7 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.overhead.slowdown_low == -0.5);
   CHECK(r.overhead.slowdown_high == 0.75);
   CHECK(r.overhead.sample_ns == 12.5);
+  CHECK(r.overhead.slowdown_by_samples == 0.125);
   CHECK(r.overhead.controller_cpu_share == 0.5);
   CHECK(r.overhead.attach_stop_ns == 20);
   CHECK(r.overhead.sample_to_pause_p50_ns == 31);

@@ -38,6 +38,29 @@ TEST_CASE("both orders within a pair occur equally often", "[causal][plan]") {
   CHECK(baseline_first < 570);
 }
 
+TEST_CASE("few baselines are needed where one thread is never paused", "[causal][plan]") {
+  std::vector<Experiment> experiments;
+  for (int i = 0; i < 16; ++i) {
+    experiments.emplace_back();
+    experiments.back().speedup = i % 2 == 0 ? 0 : 0.5;
+  }
+  CHECK(baseline_share(experiments, 1, 0.5) == 0.2);
+  CHECK(baseline_share(experiments, 1, 0.1) == 0.1);
+  SECTION("there is another thread") { CHECK(baseline_share(experiments, 2, 0.5) == 0.5); }
+  SECTION("one was paused") {
+    experiments[3].pauses = 1;
+    CHECK(baseline_share(experiments, 1, 0.5) == 0.5);
+  }
+  SECTION("a latency is measured") {
+    for (Experiment& each : experiments) each.latency = {{"answer", 9, 9}};
+    CHECK(baseline_share(experiments, 1, 0.5) == 0.5);
+  }
+  SECTION("there are too few for the self-check") {
+    experiments[2].discarded = "records were lost";
+    CHECK(baseline_share(experiments, 1, 0.5) == 0.5);
+  }
+}
+
 TEST_CASE("fewer baselines, from the next block on", "[causal][plan]") {
   Plan plan(options());
   (void)plan.next({1});

@@ -1,5 +1,6 @@
 #include "controller/perf/sample_time.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <vector>
 
@@ -8,11 +9,6 @@ namespace {
 
 // A thread whose pieces of work take 100 ns, and the one in which it is sampled `sample_ns` more;
 // the next thousand take 2 ns more each.
-struct Worked {
-  std::vector<Piece> pieces;
-  std::vector<Nanoseconds> samples_ns;
-};
-
 Worked work(int samples, Nanoseconds period_ns, Nanoseconds sample_ns) {
   Worked worked;
   Nanoseconds now_ns = 0;
@@ -26,48 +22,62 @@ Worked work(int samples, Nanoseconds period_ns, Nanoseconds sample_ns) {
       next_ns += period_ns;
       cold = 1000;
     }
-    worked.pieces.push_back({now_ns, now_ns});
+    worked.ends_ns.push_back(now_ns);
   }
   return worked;
 }
 
+// From `from_ns` on everything is `by_ns` later.
+void delay(Worked& worked, Nanoseconds from_ns, Nanoseconds by_ns) {
+  for (auto* times : {&worked.ends_ns, &worked.samples_ns, &worked.switches_ns}) {
+    for (Nanoseconds& time_ns : *times) time_ns += time_ns > from_ns ? by_ns : 0;
+  }
+}
+
 TEST_CASE("what a sample takes is its interrupt and the slower work behind it",
           "[perf][sample_time]") {
-  const Worked worked = work(40, kMillisecond, 12'000);
-  const auto time_ns = excess_by_samples(worked.pieces, worked.samples_ns);
+  const auto time_ns = mean_excess(excess_by_samples(work(40, kMillisecond, 12'000)));
   REQUIRE(time_ns);
   CHECK(time_ns->value == Approx(14'000).margin(200));
   CHECK(time_ns->low <= time_ns->value);
   CHECK(time_ns->high >= time_ns->value);
 }
 
-TEST_CASE("the time for which another thread had the core is not the sample's",
-          "[perf][sample_time]") {
+TEST_CASE("a sample beside which another thread had the core says nothing", "[perf][sample_time]") {
   Worked worked = work(40, kMillisecond, 12'000);
+  const std::size_t all = excess_by_samples(worked).size();
   const Nanoseconds lost_ns = worked.samples_ns[7] + 20'000;
-  for (Piece& piece : worked.pieces) {
-    if (piece.end_ns > lost_ns) piece.end_ns += 4 * kMillisecond;
-  }
-  for (auto& sample_ns : worked.samples_ns) {
-    if (sample_ns > lost_ns) sample_ns += 4 * kMillisecond;
-  }
-  CHECK(excess_by_samples(worked.pieces, worked.samples_ns)->value == Approx(14'000).margin(200));
+  delay(worked, lost_ns, 3 * kMillisecond);
+  worked.switches_ns = {lost_ns};
+  const auto excess_ns = excess_by_samples(worked);
+  CHECK(excess_ns.size() == all - 1);
+  CHECK(*std::max_element(excess_ns.begin(), excess_ns.end()) < 15'000);
 }
 
-TEST_CASE("an interrupt that takes long is not the sample's", "[perf][sample_time]") {
-  Worked worked = work(40, kMillisecond, 12'000);
-  for (Piece& piece : worked.pieces) {
-    if (piece.end_ns > worked.samples_ns[7] + 20'000) piece.cpu_ns += 300'000;
-  }
-  CHECK(excess_by_samples(worked.pieces, worked.samples_ns)->value == Approx(14'000).margin(200));
+TEST_CASE("a stall of the machine counts as little more than usual", "[perf][sample_time]") {
+  std::vector<double> excess_ns;
+  for (int i = 0; i < 60; ++i) excess_ns.push_back(12'000 + 500 * (i % 5));
+  const double without = mean_excess(excess_ns)->value;
+  excess_ns[30] = 4e6;
+  CHECK(mean_excess(excess_ns)->value == Approx(without).epsilon(0.03));
+  excess_ns[30] = -4e6;
+  CHECK(mean_excess(excess_ns)->value == Approx(without).epsilon(0.03));
+}
+
+TEST_CASE("nothing becomes faster by samples", "[perf][sample_time]") {
+  std::vector<double> excess_ns;
+  for (int i = 0; i < 60; ++i) excess_ns.push_back(i % 2 == 0 ? -3000 : 2000);
+  const auto time_ns = mean_excess(excess_ns);
+  REQUIRE(time_ns);
+  CHECK(time_ns->value == 0);
+  CHECK(time_ns->low == 0);
+  CHECK(time_ns->high > 0);
 }
 
 TEST_CASE("samples that are too frequent to be told apart, and too few", "[perf][sample_time]") {
-  const Worked frequent = work(40, 150 * kMicrosecond, 12'000);
-  CHECK_FALSE(excess_by_samples(frequent.pieces, frequent.samples_ns));
-  const Worked few = work(9, kMillisecond, 12'000);
-  CHECK_FALSE(excess_by_samples(few.pieces, few.samples_ns));
-  CHECK_FALSE(excess_by_samples({}, {}));
+  CHECK(excess_by_samples(work(40, 150 * kMicrosecond, 12'000)).empty());
+  CHECK_FALSE(mean_excess(excess_by_samples(work(9, kMillisecond, 12'000))));
+  CHECK(excess_by_samples({}).empty());
 }
 
 }  // namespace

@@ -94,6 +94,7 @@ Report example() {
   report.overhead.slowdown_high = 0.024;
   report.overhead.controller_cpu_share = 0.021;
   report.overhead.sample_ns = 12'500;
+  report.overhead.slowdown_by_samples = 0.002;
   report.overhead.attach_stop_ns = 250'000;
   report.overhead.sample_to_pause_p50_ns = 1'200'000;
   report.overhead.sample_to_pause_p99_ns = 2'300'000;
