@@ -37,7 +37,8 @@ struct EngineParts {
   progress::Counters& counters;
   std::vector<std::pair<std::string, std::uint32_t>> sampled_points;  // "file:line" → tag
   Nanoseconds shot_cost_ns = 0;
-  // What a sample takes of its thread, without a copy of the stack and with it (perf/sample_time.h).
+  // What a sample takes of its thread, without a copy of the stack and with it
+  // (perf/sample_time.h).
   std::optional<Interval> sample_ns{}, sample_with_stack_ns{};
   int cores = 1;                                        // on which the target may run
   std::function<std::optional<Nanoseconds>()> idle_ns;  // theirs, since some moment; may be empty

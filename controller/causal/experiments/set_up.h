@@ -19,7 +19,8 @@ struct Beginning {
 Beginning beginning_of(const EngineParts& parts);
 
 // Leaves sampling on at the chosen period, and writes what it found into `run` and its log. `since`
-// is when the target began to be watched; `copies_stacks` tells whether samples do. `stop` returns true to end it early.
+// is when the target began to be watched; `copies_stacks` tells whether samples do. `stop` returns
+// true to end it early.
 void set_up(const Settings& settings, const EngineParts& parts, Engine& engine,
             const Beginning& since, LogWriter& log, Run& run, SamplingLimit& limit,
             bool copies_stacks, const std::function<bool()>& stop);
