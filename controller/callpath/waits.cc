@@ -187,14 +187,13 @@ std::optional<Wait> Waits::stands_on(ThreadId id, NodeId path, bool is_complete,
 void Waits::wake(Tid tid, Nanoseconds time_ns, Waker waker) {
   const auto known = threads_.find(tid);
   if (known == threads_.end()) return;
-  if (known->second.thread.state == State::running) {
-    known->second.thread.early = {time_ns, waker};
-  }
-  if (known->second.thread.state != State::blocked) return;
-  pass(known->second.thread, time_ns);
-  known->second.thread.seen_ns = time_ns;
-  known->second.thread.state = State::runnable;
-  known->second.thread.waker = waker;
+  Thread& thread = known->second.thread;
+  if (thread.state == State::running) thread.early = {time_ns, waker};
+  if (thread.state != State::blocked) return;
+  pass(thread, time_ns);
+  thread.seen_ns = time_ns;
+  thread.state = State::runnable;
+  thread.waker = waker;
 }
 
 void Waits::woken_by(Tid tid, NodeId path) {
@@ -203,8 +202,8 @@ void Waits::woken_by(Tid tid, NodeId path) {
   if (!known->second.thread.waker_path) known->second.thread.waker_path = path;
 }
 
-// The wait of a thread that was woken when it was about to leave its core was for a core. A part of
-// a wait that was told as one for something was longer.
+// The wait of a thread that was woken when it was about to leave its core was for a core. If a part
+// of the wait has been told already, it was too long for that.
 void Waits::take_early_wake(Thread& thread, Nanoseconds came_ns) {
   const auto early = std::exchange(thread.early, std::nullopt);
   if (!early || thread.state != State::blocked || thread.whole_blocked_ns > 0) return;

@@ -142,13 +142,9 @@ def signal_once_started(number):
 
 def kill_supervisor(world):
     started(world, 4)
-    for pid in fixture.processes_with(world.marker):
-        try:
-            with open(f"/proc/{pid}/comm", encoding="utf-8") as comm:
-                if comm.read() == "ab-supervisor\n":
-                    world.names["supervisor"] = pid
-        except FileNotFoundError:
-            pass
+    for pid, name in fixture.names(fixture.processes_with(world.marker)).items():
+        if name == "ab-supervisor":
+            world.names["supervisor"] = pid
     os.kill(world.names["supervisor"], signal.SIGKILL)
 
 

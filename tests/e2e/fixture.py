@@ -75,8 +75,13 @@ def children(pid):
         return []
 
 
-def name_of(pid):
-    return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+def names(pids):
+    """Returns the names of those processes that are there, by PID."""
+    found = {}
+    for pid in pids:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found[pid] = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    return found
 
 
 def cpu_seconds(pid):

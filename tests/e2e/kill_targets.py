@@ -1,7 +1,6 @@
 """The targets that scripts/kill_table watches: figure1, attached to or started by causalctl."""
 
 import os
-import pathlib
 import re
 import struct
 
@@ -13,16 +12,6 @@ SLOTS_READ = 16  # more than figure1 has threads
 GUARDIAN = "causalctl-guard"
 NOT_EXECUTED = 127  # exit status of the child that was to become the program (launch.cc)
 PER_MS = "300000"  # iterations of figure1, given so that all are equal and none calibrates
-
-
-def names(pids):
-    found = {}
-    for pid in pids:
-        try:
-            found[pid] = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-    return found
 
 
 class Watched:

@@ -88,12 +88,12 @@ def kill_guardian_of_a_run(world):
 
     def killed():
         try:
-            run = only_child(world.process.pid)
-            names = {fixture.name_of(pid): pid for pid in fixture.children(run)}
-            if len(names) < 2:
+            names = fixture.names(fixture.children(only_child(world.process.pid)))
+            guardians = [pid for pid, name in names.items() if name == "causalctl-guard"]
+            if len(names) < 2 or not guardians:
                 return False
-            os.kill(names["causalctl-guard"], signal.SIGKILL)
-        except (RuntimeError, OSError, KeyError):  # between two runs
+            os.kill(guardians[0], signal.SIGKILL)
+        except (RuntimeError, ProcessLookupError):  # between two runs
             return False
         return True
 

@@ -138,10 +138,13 @@ TEST_CASE("a thread that was woken just before it left its core waits for a core
   ledger.earn(kA, 500);
   ledger.ran(kB);
   ledger.visited(kB);
+  const auto sleeps_until = [&](Nanoseconds came_ns) {
+    ledger.switched_out(kB, kCpu1, 100'000, false, false);
+    ledger.switched_in(kB, kCpu1, came_ns);
+  };
   SECTION("by a thread that is ahead: in virtual time it would not have gone to sleep") {
     ledger.woken(kB, kA, 99'000);
-    ledger.switched_out(kB, kCpu1, 100'000, false, false);
-    ledger.switched_in(kB, kCpu1, 140'000);
+    sleeps_until(140'000);
     CHECK(ledger.lead(kB) == 40'000);  // its way to a core
     CHECK(ledger.waits_ended_by_known() == 1);
     CHECK(ledger.waits_ended_externally() == 0);
@@ -170,16 +173,14 @@ TEST_CASE("a thread that was woken just before it left its core waits for a core
   }
   SECTION("long before: another has woken it") {
     ledger.woken(kB, kA, 59'000);
-    ledger.switched_out(kB, kCpu1, 100'000, false, false);
-    ledger.switched_in(kB, kCpu1, 140'000);
+    sleeps_until(140'000);
     CHECK(debt(ledger, kB) == 500);
     CHECK(ledger.waits_ended_externally() == 1);
   }
   SECTION("and a device after that thread") {
     ledger.woken(kB, kA, 98'000);
     ledger.woken_externally(kB, 99'000);
-    ledger.switched_out(kB, kCpu1, 100'000, false, false);
-    ledger.switched_in(kB, kCpu1, 140'000);
+    sleeps_until(140'000);
     CHECK(debt(ledger, kB) == 500);
     CHECK(ledger.waits_ended_externally() == 1);
     CHECK(ledger.mean_wait_ns() == 0);
@@ -187,8 +188,7 @@ TEST_CASE("a thread that was woken just before it left its core waits for a core
   }
   SECTION("but came back late: something unseen has woken it") {
     ledger.woken(kB, kA, 99'000);
-    ledger.switched_out(kB, kCpu1, 100'000, false, false);
-    ledger.switched_in(kB, kCpu1, 5 * kMillisecond);
+    sleeps_until(5 * kMillisecond);
     CHECK(ledger.lead(kB) == 0);
     CHECK(ledger.core_wait_ns() == 0);
     CHECK(ledger.waits_ended_externally() == 1);
@@ -207,8 +207,7 @@ TEST_CASE("a thread that was woken just before it left its core waits for a core
     SECTION("it passed a progress point") { ledger.visited(kB); }
     SECTION("it woke another thread") { ledger.woken(kA, kB, 99'500); }
     SECTION("an interrupt on its core woke it") { ledger.woken(kB, kB, 99'500); }
-    ledger.switched_out(kB, kCpu1, 100'000, false, false);
-    ledger.switched_in(kB, kCpu1, 140'000);
+    sleeps_until(140'000);
     CHECK(ledger.waits_ended_externally() == 1);
   }
   SECTION("and slept in a pause of ours") {
