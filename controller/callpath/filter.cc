@@ -123,7 +123,6 @@ void apply(const std::vector<Filter>& filters, Profile& profile) {
   };
   std::vector<std::uint32_t> kept(profile.nodes.size(), 0);
   std::vector<bool> is_known(profile.nodes.size());
-  std::vector<bool> added(profile.nodes.size());  // with its values, not as a caller only
   std::vector<std::uint32_t> path;
   for (std::size_t node = 1; node < profile.nodes.size(); ++node) {
     states[node] = next_state(steps, states[profile.nodes[node].parent], profile.nodes[node].frame);
@@ -143,7 +142,6 @@ void apply(const std::vector<Filter>& filters, Profile& profile) {
       is_known[*at] = true;
     }
     tree.add(kept[node], own);
-    added[node] = true;
   }
   if (tree.nodes().size() == 1) {
     throw UsageError("no path fits all of --through, --under and --not",
@@ -151,13 +149,6 @@ void apply(const std::vector<Filter>& filters, Profile& profile) {
   }
   profile.nodes = tree.nodes();
   profile.own = tree.columns();
-  for (auto& rate : profile.watched.rates) {
-    std::vector<std::uint32_t> callees;
-    for (const std::uint32_t callee : rate.callees) {
-      if (added[callee]) callees.push_back(kept[callee]);
-    }
-    rate.callees = std::move(callees);
-  }
 }
 
 }  // namespace causalctl::callpath

@@ -76,7 +76,6 @@ void LogWriter::update(const Recording& recording) {
   append_groups_and_epochs(recording);
   append_cells(recording);
   append_wakers(recording);
-  append_lives(recording);
   append_losses(recording);
 }
 
@@ -318,28 +317,6 @@ void LogWriter::append_wakers(const Recording& recording) {
     line["cells"] = std::move(list);
     append(line);
   }
-}
-
-void LogWriter::append_lives(const Recording& recording) {
-  Json list = Json::array();
-  for (const WatchedCalls& each : recording.watched.calls) {
-    auto& [row, lives] = lives_[each.call];
-    Json fields;
-    json_fields::put(fields, each, log_rows::of_watched_place());
-    if (std::string text = fields.dump(); text != row) {
-      const auto fresh = each.lives_ns.begin() + static_cast<std::ptrdiff_t>(lives);
-      fields["call"] = each.call;
-      fields["lives_ns"] = std::vector<Nanoseconds>(fresh, each.lives_ns.end());
-      lives = each.lives_ns.size();
-      row = std::move(text);
-      list.push_back(std::move(fields));
-    }
-  }
-  if (list.empty()) return;
-  Json line = line_of_type("lives");
-  json_fields::put(line, recording.watched, log_rows::of_watched());
-  line["calls"] = std::move(list);
-  append(line);
 }
 
 void LogWriter::append_losses(const Recording& recording) {

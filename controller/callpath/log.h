@@ -21,6 +21,7 @@
 namespace causalctl::callpath {
 
 inline constexpr int kLogVersion = 1;  // readers refuse a newer one
+// The reader skips lines of the type "lives", which the writer does not write.
 inline constexpr std::string_view kLogTypes[] = {
     "run",    "modules", "strings", "locations", "nodes", "frames", "tails", "groups",
     "starts", "epochs",  "cells",   "wakers",    "lives", "losses", "end"};
@@ -76,7 +77,6 @@ class LogWriter {
   static void add_growth(const Slice& slice, std::uint32_t metric, Slice& written,
                          std::vector<Growth>& all);
   void append_wakers(const Recording& recording);
-  void append_lives(const Recording& recording);
   void append_losses(const Recording& recording);
   std::size_t number_of(const std::string& text, std::vector<std::string>& fresh);
 
@@ -95,8 +95,6 @@ class LogWriter {
   std::uint32_t first_growing_ = 0;    // the first epoch that is not over
   std::map<SliceKey, Slice> written_;  // its values and later ones
   std::map<std::uint32_t, std::map<std::pair<NodeId, NodeId>, std::uint64_t>> wakers_;  // written
-  // What was written of each watched place: its row, and how many lives.
-  std::map<NodeId, std::pair<std::string, std::size_t>> lives_;
   std::string losses_;  // the last such line, without its number
 };
 

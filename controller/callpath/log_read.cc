@@ -96,7 +96,6 @@ class Reader {
   void take_epochs(const Json& line, Recording& run);
   void take_cells(const Json& line, Recording& run);
   void take_wakers(const Json& line, Recording& run);
-  void take_lives(const Json& line, Recording& run);
   // Where the values of a line's metric go; nothing if it is not known.
   struct Values {
     SliceKey key;
@@ -182,7 +181,7 @@ void Reader::take_line(Json& line, std::string_view text, const std::string& typ
   if (type == "epochs") return take_epochs(line, run);
   if (type == "cells") return take_cells(line, run);
   if (type == "wakers") return take_wakers(line, run);
-  if (type == "lives") return take_lives(line, run);
+  if (type == "lives") return;
   if (type == "losses") {
     fields_.read(line, run, log_rows::so_far());
   } else {
@@ -351,24 +350,6 @@ void Reader::take_cells(const Json& line, Recording& run) {
       if (with_parts_) {
         readings_[now_].parts.add(metrics[i]->key, static_cast<NodeId>(node), value);
       }
-    }
-  }
-}
-
-void Reader::take_lives(const Json& line, Recording& run) {
-  AllWatchedCalls& all = run.watched;
-  fields_.read(line, all, log_rows::of_watched());
-  for (const Json& each : items(line, "calls")) {
-    const auto call =
-        static_cast<NodeId>(index(each.value("call", Json()), "node", run.tree.size()));
-    auto place = std::find_if(all.calls.begin(), all.calls.end(),
-                              [&](const WatchedCalls& known) { return known.call == call; });
-    if (place == all.calls.end()) place = all.calls.insert(place, WatchedCalls{call});
-    fields_.read(each, *place, log_rows::of_watched_place());
-    for (const Json& life : list_of(each, "lives_ns")) {
-      Nanoseconds life_ns = 0;
-      convert(life, "lives_ns", life_ns);
-      place->lives_ns.push_back(life_ns);
     }
   }
 }

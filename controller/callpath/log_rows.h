@@ -42,16 +42,4 @@ constexpr auto of_epoch() {
   return std::tuple{Field("start_ns", &Epoch::start_ns, kMoment), Field("reason", &Epoch::reason)};
 }
 
-// Of the calls that are watched, and of those of one place; node and lives are not among them.
-constexpr auto of_watched() {
-  return std::tuple{Field("watched_ns", &AllWatchedCalls::watched_ns, kMoment),
-                    Field("precision_ns", &AllWatchedCalls::precision_ns, kMoment)};
-}
-constexpr auto of_watched_place() {
-  return std::tuple{Field("probes", &WatchedCalls::probes),
-                    Field("covered", &WatchedCalls::covered), Field("clear", &WatchedCalls::clear),
-                    Field("unclear", &WatchedCalls::unclear),
-                    Field("stopped_ns", &WatchedCalls::stopped_ns, kMoment | kIfSet)};
-}
-
 }  // namespace causalctl::callpath::log_rows

@@ -11,14 +11,12 @@
 
 #include "controller/base/error.h"
 #include "controller/base/signal_state.h"
-#include "controller/callpath/call_rates.h"
 #include "controller/callpath/epoch_choice.h"
 #include "controller/callpath/expansion.h"
 #include "controller/callpath/present_time.h"
 #include "controller/callpath/profile_tree.h"
 #include "controller/callpath/scaled_counts.h"
 #include "controller/callpath/tail_counts.h"
-#include "controller/report/callpath/labels.h"
 
 namespace causalctl::callpath {
 namespace {
@@ -50,10 +48,6 @@ constexpr Shown kShown[] = {
 // Calls belong to the function that was called, not to what was inlined into it.
 bool is_of_call(Metric metric) { return metric == Metric::new_min || metric == Metric::new_max; }
 
-void add_once(std::vector<std::uint32_t>& numbers, std::uint32_t number) {
-  if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) numbers.push_back(number);
-}
-
 // Adds the columns: of each metric that was recorded, and of each event that was asked for. Returns
 // their numbers by the metrics' names.
 std::map<std::string_view, std::size_t> columns_of(std::span<const Recording> runs,
@@ -80,36 +74,7 @@ std::map<std::string_view, std::size_t> columns_of(std::span<const Recording> ru
   return columns;
 }
 
-// Returns the rates of watched calls, which are those of a whole recording.
-CallRates rates_of(std::span<const Recording> runs, const ChosenEpochs& epochs) {
-  return runs.size() == 1 && epochs.all() ? call_rates(runs.front()) : CallRates();
-}
-
-// Calls the functions on the paths of rates as the rest of the profile does.
-void name_paths_of_rates(const CallRates& rates, const Recording& run, Frames& frames,
-                         Profile& profile) {
-  std::vector<std::vector<std::uint32_t>> paths;
-  for (const NodeId call : rates.calls) paths.push_back(frames_down_to(call, run, frames));
-  const report::callpath::Labels labels = report::callpath::by_function(profile);
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    std::vector<std::string>& path = profile.watched.rates[i].path;
-    path.clear();
-    for (const std::uint32_t frame : paths[i]) {
-      path.push_back(labels.all[labels.of_frame[frame]].name);
-    }
-  }
-}
-
-// Adds the trees, and the rates with the nodes of what is called: those at which the bounds of the
-// number of calls stand. A call has several such nodes if it calls several functions, or from
-// several groups of threads.
-void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, const CallRates& rates,
-               Profile& profile) {
-  profile.watched = rates;
-  std::multimap<NodeId, report::callpath::CallRate*> rate_of_call;
-  for (std::size_t i = 0; i < rates.calls.size(); ++i) {
-    rate_of_call.emplace(rates.calls[i], &profile.watched.rates[i]);
-  }
+void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, Profile& profile) {
   const std::map<std::string_view, std::size_t> columns = columns_of(runs, profile);
   const bool has_groups = groups_of(runs).size() > 1;
   ProfileTree tree(profile.columns.size());
@@ -132,9 +97,6 @@ void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, cons
                                  : is_of_call(key.metric) ? expansion.entry(node, top)
                                                           : expansion.node(node, top);
         tree.add(at, column, value);
-        if (key.metric != Metric::new_max || node == kRoot) continue;
-        const auto [begin, end] = rate_of_call.equal_range(run.tree.node(node).parent);
-        for (auto each = begin; each != end; ++each) add_once(each->second->callees, at);
       }
     }
     for (const auto& [metric, calls] : scaled.unsampled) {
@@ -145,7 +107,6 @@ void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, cons
   }
   profile.nodes = tree.nodes();
   profile.own = tree.columns();
-  if (!rates.calls.empty()) name_paths_of_rates(rates, runs.front(), frames, profile);
 }
 
 void add_wakers(std::span<const Recording> runs, Profile& profile) {
@@ -289,7 +250,7 @@ Profile present(std::span<const Recording> runs, const std::string& epoch) {
   INVARIANT(!runs.empty());
   const ChosenEpochs epochs(runs, epoch);
   Profile profile = begin_profile(runs, epochs);
-  add_trees(runs, epochs, rates_of(runs, epochs), profile);
+  add_trees(runs, epochs, profile);
   return profile;
 }
 
@@ -298,9 +259,7 @@ Profile present_wakers(std::span<const Recording> runs) {
     throw UsageError("--wakers: who ended waits was not recorded",
                      "record it by causalctl callpath --wakers");
   }
-  const ChosenEpochs all(runs, "");
-  Profile profile = begin_profile(runs, all);
-  profile.watched = rates_of(runs, all);
+  Profile profile = begin_profile(runs, ChosenEpochs(runs, ""));
   add_wakers(runs, profile);
   return profile;
 }

@@ -99,10 +99,6 @@ NodeId Recorder::path_of(const perf::SampleEvent& sample) {
     is_new_.resize(std::min(is_new_.size(), kept_inner_));
     if (!is_cut_) count_calls(is_new_, node, at.epoch, at.group, recording_);
   }
-  const bool is_whole = kept_inner_ == chain.frames.size() && !is_cut_;
-  if (parts_.sampled && is_whole && sample.reason == perf::SampleReason::cpu_time) {
-    parts_.sampled(sample, chain, node);
-  }
   return node;
 }
 

@@ -35,8 +35,6 @@ struct RecorderParts {
   std::function<std::uint64_t(const perf::SampleEvent&)> value_of{};
   // Returns the location that stands for what has no code in the process.
   std::function<LocationId(const char* name)> outside{};
-  // Sees the samples of CPU time, with the end of the path.
-  std::function<void(const perf::SampleEvent&, const unwind::Chain&, NodeId)> sampled{};
 };
 
 class Recorder {

@@ -207,27 +207,6 @@ struct LongWaits {
   }
 };
 
-// Calls that are made at one place of the program, on one path, of which some were watched until
-// they returned (lives.h).
-struct WatchedCalls {
-  NodeId call = kRoot;       // the path down to the call
-  std::uint64_t probes = 0;  // moments from which the words with its return addresses were watched
-  double covered = 0;        // share of the samples of such calls that have one of these words
-  // Single looks at one word: those that count, and those that do not, as the thread waited for a
-  // core at that moment.
-  std::uint64_t clear = 0;
-  std::uint64_t unclear = 0;
-  // Since the start of the recording: a thread of it ended, or nothing could be told any more. 0:
-  // it was watched to the end.
-  Nanoseconds stopped_ns = 0;
-  std::vector<Nanoseconds> lives_ns{};  // from such a moment to the return
-};
-struct AllWatchedCalls {
-  Nanoseconds watched_ns = 0;    // for which a word is watched at the most
-  Nanoseconds precision_ns = 0;  // shorter lives may be missing
-  std::vector<WatchedCalls> calls;
-};
-
 struct Recording : session::Recording {
   Nanoseconds period_ns = 0;  // mean CPU time from one sample of a thread to its next
   std::vector<EventMetric> events;
@@ -246,7 +225,6 @@ struct Recording : session::Recording {
   ChainTotals chains;
   LongWaits long_waits;
   TimeAccount account;
-  AllWatchedCalls watched;
   double controller_cpu_share = 0;  // of one core
 
   void add(SliceKey key, NodeId node, std::uint64_t value) {

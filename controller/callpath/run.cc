@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <utility>
 #include <variant>
 
@@ -19,7 +18,6 @@
 #include "controller/callpath/copy_size.h"
 #include "controller/callpath/counts.h"
 #include "controller/callpath/event_watch.h"
-#include "controller/callpath/lives.h"
 #include "controller/callpath/missing_callers.h"
 #include "controller/callpath/namer.h"
 #include "controller/callpath/places.h"
@@ -86,17 +84,16 @@ class Run {
         mappings_(target, {&places_, &following_}),
         namer_(target, places_.files()),
         missing_callers_(places_, namer_, recording),
-        recorder_(
-            {[this](const perf::SampleEvent& sample) -> const unwind::Chain& {
-               return chain_of(sample);
-             },
-             [this](Address address, bool is_call) { return places_.at(address, is_call); },
-             [target](Tid thread) { return thread_name(target, thread); },
-             [this](const perf::SampleEvent& sample) {
-               return amount_of(events_.events().at(sample.tag), sample);
-             },
-             [this](const char* name) { return places_.outside(name); }, sampled_of(settings)},
-            settings.grouping, settings.waits, recording),
+        recorder_({[this](const perf::SampleEvent& sample) -> const unwind::Chain& {
+                     return chain_of(sample);
+                   },
+                   [this](Address address, bool is_call) { return places_.at(address, is_call); },
+                   [target](Tid thread) { return thread_name(target, thread); },
+                   [this](const perf::SampleEvent& sample) {
+                     return amount_of(events_.events().at(sample.tag), sample);
+                   },
+                   [this](const char* name) { return places_.outside(name); }},
+                  settings.grouping, settings.waits, recording),
         still_threads_(target, unwinder_, recorder_, [this] { drain(); }),
         epochs_(settings.epochs, recorder_, recording),
         counting_(std::in_place, target, events_.events(), session_, recording),
@@ -104,7 +101,6 @@ class Run {
         account_(target, recording.account),
         copy_size_(settings.events.empty() && !settings.wakers &&
                    settings.period_ns >= kMillisecond) {
-    if (settings.lives) lives_.emplace(recording, settings.seed);
     epochs_.arm(target, session_);
     // Without wake-ups all waits would seem to be ended from outside.
     if (settings.wakers && session_.limits().wake_edges) recorder_.record_wakers();
@@ -122,16 +118,12 @@ class Run {
     recorder_.start(begin_ns_);
     account_.start(begin_ns_);
     epochs_.start(begin_ns_);
-    if (lives_) lives_->start(begin_ns_);
     if (settings_.waits) {
       still_threads_.place_blocked(
           session_.threads(), [this] { return is_over(); }, recording_);
     }
     const Nanoseconds cpu_ns = process_cpu_now();
     while (!is_over()) {
-      // The last before the sleep: on a core that shares its execution units with ours, a call
-      // would last longer while we work.
-      if (lives_) lives_->step(monotonic_now(), drained_ns_);
       sleep_until(monotonic_now() + pause());
       take_events();
       do_at_times(monotonic_now());
@@ -163,21 +155,9 @@ class Run {
            because(EndReason::duration);
   }
 
-  // Moments from which calls are watched must not follow the program's rhythm.
   Nanoseconds pause() {
-    const Nanoseconds most_ns =
-        lives_ ? std::uniform_int_distribution<Nanoseconds>(kDrainEvery / 2, kDrainEvery)(random_)
-               : kDrainEvery;
     const Nanoseconds next_ns = events_.next_ns() - (monotonic_now() - begin_ns_);
-    return std::clamp(next_ns, kLeastPause, most_ns);
-  }
-
-  std::function<void(const perf::SampleEvent&, const unwind::Chain&, NodeId)> sampled_of(
-      const Settings& settings) {
-    if (!settings.lives) return {};
-    return [this](const perf::SampleEvent& sample, const unwind::Chain& chain, NodeId node) {
-      lives_->sampled(sample, chain, node);
-    };
+    return std::clamp(next_ns, kLeastPause, kDrainEvery);
   }
 
   const unwind::Chain& chain_of(const perf::SampleEvent& sample) {
@@ -213,7 +193,6 @@ class Run {
         continue;
       }
       recorder_.take(event);
-      if (lives_) lives_->take(event);
     }
     mappings_.lost(session_.losses().records_lost, drained_ns_);
     events_.keep_cost_small(monotonic_now() - begin_ns_, session_, counts_);
@@ -277,7 +256,6 @@ class Run {
   // How far the recording is, which is all that the log of a killed one tells.
   void update_losses() {
     recording_.wall_ns = drained_ns_ - begin_ns_;
-    if (lives_) lives_->update();
     const perf::SessionLosses losses = session_.losses();
     account_.update(losses);
     counts_.update(monotonic_now(), events_.cost_shares());
@@ -290,7 +268,6 @@ class Run {
 
   void finish() {
     epochs_.finish();
-    if (lives_) lives_->finish();
     for (std::string& warning : recorder_.table_gaps().warnings(recording_)) {
       recording_.warnings.push_back(std::move(warning));
     }
@@ -307,7 +284,6 @@ class Run {
 
   // Closes all that is open on the target.
   void let_go() {
-    lives_.reset();
     counting_.reset();
     opened_.reset();
   }
@@ -351,7 +327,6 @@ class Run {
   std::optional<Counts> counting_;  // until let_go()
   Counts& counts_;
   AccountWatch account_;
-  std::optional<Lives> lives_;
   Nanoseconds begin_ns_ = 0;
   Nanoseconds drained_ns_ = 0;  // up to then all events were taken; later ones are still to come
   std::size_t asked_ = 0;       // locations whose names were asked for
@@ -360,7 +335,6 @@ class Run {
   Nanoseconds next_choice_ns_ = 0;  // of clocks, and of the size of copies
   CopySize copy_size_;
   Nanoseconds next_write_ns_ = 0;
-  std::mt19937_64 random_{settings_.seed};
 };
 
 }  // namespace

@@ -22,7 +22,6 @@ struct Settings {
   bool wakers = false;                     // and who ends their waits; needs `waits`
   Grouping grouping = Grouping::all;
   std::vector<EventSpec> events;        // sampled besides
-  bool lives = false;                   // calls are watched until they return, too (lives.h)
   std::vector<Trial> tried{};           // what the session relies on (session/facilities.h)
   std::vector<std::string> left_out{};  // what is not recorded, and why: for the warnings
   double most_slowdown = 0.03;  // share of a thread's time that uprobes of `events` may cost

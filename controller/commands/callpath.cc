@@ -31,7 +31,6 @@
 #include "controller/commands/commands.h"
 #include "controller/commands/launched.h"
 #include "controller/commands/options.h"
-#include "controller/perf/slot_watch.h"
 #include "controller/progress/naming.h"
 #include "controller/progress/progress.h"
 #include "controller/session/children.h"
@@ -55,7 +54,6 @@ constexpr Nanoseconds kShortestEpoch = 100 * kMillisecond;
 constexpr std::string_view kEvery = "every ";
 constexpr std::string_view kOn = "on ";
 constexpr std::string_view kDlopen = "dlopen";
-constexpr const char* kNoneWatched = "--sentinel: no calls are watched: {}";
 
 struct CallpathArguments {
   std::vector<std::string> target;   // a PID, a name, or the program
@@ -63,7 +61,6 @@ struct CallpathArguments {
   std::string duration, period = "auto", threads = "all";
   std::vector<std::string> events, counts, epochs;
   std::string slowdown = "3";
-  std::string sentinel = "none";
   bool wakers = false;
   std::string log = "callpath.jsonl";
   ReportOptions report;
@@ -134,23 +131,6 @@ void add_once(callpath::EventSpec spec, std::vector<callpath::EventSpec>& specs)
   if (!is_there) specs.push_back(std::move(spec));
 }
 
-// Whether calls are to be watched until they return. What is watched while a thread waits for a
-// core must be left out, so that needs waits. `auto` goes on without.
-bool wants_lives(const std::string& sentinel, callpath::Settings& settings) {
-  if (sentinel == "none") return false;
-  if (sentinel != "watch" && sentinel != "auto") {
-    throw UsageError(fmt::format("--sentinel {}: unknown", printable(sentinel)),
-                     "one of auto, watch, none");
-  }
-  if (settings.waits) return true;
-  constexpr const char* kNoWaits = "waits are not recorded, as no --event is offcpu";
-  if (sentinel == "watch") {
-    throw UsageError(fmt::format("--sentinel watch: {}", kNoWaits), "add --event offcpu");
-  }
-  settings.left_out.push_back(fmt::format(kNoneWatched, kNoWaits));
-  return false;
-}
-
 // Leaves out what needs records of switches: without them no wait has an end.
 void leave_out_waits(const Trial& no_switches, callpath::Settings& settings) {
   settings.left_out.push_back(
@@ -161,28 +141,11 @@ void leave_out_waits(const Trial& no_switches, callpath::Settings& settings) {
 }
 
 // Tries what the recording relies on, and leaves out what is not possible here. Throws Error if
-// that is the recording, or what `--sentinel watch` asks for.
-void try_facilities(const std::string& sentinel, callpath::Settings& settings) {
+// the recording itself is not.
+void try_facilities(callpath::Settings& settings) {
   settings.tried = session::try_facilities("recording of call paths");
   const Trial* no_switches = find_vain(settings.tried, Facility::switch_record);
   if (no_switches != nullptr && settings.waits) leave_out_waits(*no_switches, settings);
-  if (!settings.lives) return;
-  std::string why_not;
-  std::string hint = "causalctl doctor tells more; --count FUNCTION counts calls by uprobes";
-  if (no_switches != nullptr) {
-    why_not = fmt::format("it needs records of switches ({})", no_switches->finding);
-  } else {
-    const Trial trial = perf::try_slot_watch();
-    settings.tried.push_back(trial);
-    if (trial.is_seen()) return;
-    why_not = trial.finding;
-    if (!trial.hint.empty()) hint = trial.hint;
-  }
-  settings.lives = false;
-  if (sentinel == "watch") {
-    throw Error(fmt::format("--sentinel watch is not possible here: {}", why_not), hint);
-  }
-  settings.left_out.push_back(fmt::format(kNoneWatched, why_not));
 }
 
 callpath::Settings settings_of(const CallpathArguments& arguments) {
@@ -217,7 +180,6 @@ callpath::Settings settings_of(const CallpathArguments& arguments) {
                      "add --event offcpu");
   }
   settings.epochs = epochs_of(arguments.epochs);
-  settings.lives = wants_lives(arguments.sentinel, settings);
   settings.seed = std::random_device()();
   return settings;
 }
@@ -306,10 +268,10 @@ ExitCode run(const CallpathArguments& arguments) {
   if (const auto pid = target_of(arguments)) {
     session::require_program(*pid);
     tracee::check_readable(*pid, getpid());
-    try_facilities(arguments.sentinel, settings);
+    try_facilities(settings);
     return record_process(*pid, arguments, settings, nullptr);
   }
-  try_facilities(arguments.sentinel, settings);
+  try_facilities(settings);
   config::Target target;
   target.command = arguments.target;
   return with_program(target, names_code(settings), [&](Pid pid, tracee::Guardian& guardian) {
@@ -348,10 +310,6 @@ void add_callpath(CLI::App& app, Command& selected, std::vector<std::string> pro
       "--max-slowdown", arguments->slowdown, "PERCENT",
       "what uprobes of --event and --count may cost a thread; dearer ones are recorded in bursts "
       "[3]");
-  recording.value(
-      "--sentinel", arguments->sentinel, "auto|watch|none",
-      "watch: some calls are watched until they return, which tells how often such calls are made "
-      "and how long they last; auto: where breakpoint registers fire [none]");
   recording.value("--threads", arguments->threads, "all|by-name|each|by-start",
                   "which threads are told apart [all are one group]");
   recording.list("--epoch", arguments->epochs, "every TIME|dlopen|on SPEC",

@@ -115,7 +115,6 @@ void write_callpath_report(std::span<const callpath::Recording> runs,
   model::Profile profile =
       view.wakers ? callpath::present_wakers(runs) : callpath::present(runs, view.epoch);
   callpath::apply(view.filters, profile);
-  if (view.wakers || !view.filters.empty()) profile.watched = {};  // they are of all paths
   choose_metric(view.metric, profile);
   for (const std::string& text : texts_of(warnings)) profile.warnings.push_back(text);
   model::make_utf8(profile);

@@ -8,7 +8,6 @@
 #include "controller/commands/doctor_checks.h"
 #include "controller/pause/blocked_trap.h"
 #include "controller/pause/shot_filter.h"
-#include "controller/perf/slot_watch.h"
 #include "controller/perf/trials.h"
 #include "controller/perf/visit_trial.h"
 
@@ -49,10 +48,6 @@ Meaning meaning_of(Facility facility) {
     case Facility::bpf:
       return {"BPF programs", "before each pause /proc is read instead, which sees a change later",
               false, nothing, "Linux 6.11 or newer, and root or CAP_BPF and CAP_PERFMON"};
-    case Facility::slot_watch:
-      return {"watches of memory", "callpath --sentinel watch is not possible", false,
-              "nothing to do: this (virtual) machine does not pass debug registers",
-              "close other debuggers"};
     case Facility::breakpoint:
     case Facility::uprobe:
       break;
@@ -138,7 +133,6 @@ std::vector<Check> check_facilities(bool system_calls_can_be_counted) {
     checks.push_back(check_trial(trial));
     if (trial.facility == Facility::wake_up) tracepoints_work = trial.is_seen();
   }
-  checks.push_back(check_trial(perf::try_slot_watch()));
   checks.push_back(check_trial(pause::sigtrap_trial()));
   checks.push_back(check_trial(pause::ShotFilter::trial()));
   Counting counting;

@@ -68,16 +68,13 @@ struct WakeEvent {
 // and go to sleep once more: then another wake-up ends the wait, which may make no record. So an
 // early wake-up is believed only if the thread has a core again soon.
 //
-// Returns whether a wake-up at `woken_ns`, of a thread that is on its core, may be an early one of
-// the wait that begins when it leaves its core, blocked, at `left_ns`.
-inline bool may_be_early(Nanoseconds woken_ns, Nanoseconds left_ns) {
-  constexpr Nanoseconds kGoingToSleep = 40 * kMicrosecond;
-  return woken_ns <= left_ns && left_ns - woken_ns <= kGoingToSleep;
-}
-// Returns whether that wake-up has ended the wait, if no other is recorded until the thread comes
-// to a core at `came_ns`.
+// Returns whether a wake-up at `woken_ns`, of a thread that is on its core, has ended the wait that
+// begins when it leaves its core, blocked, at `left_ns`, if no other is recorded until it comes to
+// a core at `came_ns`.
 inline bool ended_early(Nanoseconds woken_ns, Nanoseconds left_ns, Nanoseconds came_ns) {
-  return may_be_early(woken_ns, left_ns) && came_ns - left_ns <= kMillisecond;
+  constexpr Nanoseconds kGoingToSleep = 40 * kMicrosecond;
+  const bool may_be_early = woken_ns <= left_ns && left_ns - woken_ns <= kGoingToSleep;
+  return may_be_early && came_ns - left_ns <= kMillisecond;
 }
 
 // A progress point, or another event that a capability asked for, was hit.

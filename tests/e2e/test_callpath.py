@@ -293,8 +293,6 @@ def test_target_that_ends(options, program, tmp_path):
     (("1", "--period", "1us"), 2, "--period 1us"),
     (("1", "--event", "page"), 2, "--event page"),
     (("1", "--threads", "some"), 2, "--threads some"),
-    (("1", "--sentinel", "some"), 2, "--sentinel some"),
-    (("1", "--sentinel", "watch", "--event", "cpu"), 2, "--sentinel watch: waits are not recorded"),
     (("1", "--epoch", "10s"), 2, "--epoch 'every 10s'"),
     (("1", "--format", "svg"), 2, "svg"),
     (("--", "/nonexistent/program"), 2, "/nonexistent/program"),

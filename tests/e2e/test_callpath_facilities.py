@@ -14,7 +14,6 @@ from test_callpath import check_alive, check_paths, run
 from test_callpath import program  # pylint: disable=unused-import
 from test_modules import running
 
-NO_SWITCHES = "it needs records of switches (opened, but no record came)"
 ALL_SEEN = {name: "seen" for name in ("sample", "clock", "switch", "wake-up")}
 
 
@@ -49,34 +48,12 @@ def test_refused_without(facility, options, program, tmp_path):
 
 @pytest.mark.parametrize("words, status, message", [
     (("--format", "svg"), 2, "svg"),
-    (("--sentinel", "some"), 2, "--sentinel some"),
-    (("--sentinel", "watch", "--event", "cpu"), 2, "as no --event is offcpu"),
     (("--output", "/nonexistent/log"), 1, "/nonexistent/log"),
 ])
 def test_wrong_words_are_told_before_what_the_machine_lacks(options, tmp_path, words, status, message):
     """The process is this one."""
     done = run(options, "callpath", os.getpid(), *words, folder=tmp_path, env=without("sample"))
     assert (done.returncode, message in done.stderr) == (status, True), done.stderr
-
-
-def test_no_watches_without_switches(options, program, tmp_path):
-    with running(program) as pid:
-        done = run(options, "callpath", pid, "--sentinel", "watch", "--duration", "1s", folder=tmp_path,
-                   env=without("switch"))
-        check_alive(pid)
-    assert done.returncode == 1, done.stderr
-    assert f"--sentinel watch is not possible here: {NO_SWITCHES}" in done.stderr, done.stderr
-    assert "offcpu" not in done.stderr, done.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("facility, words, why", [
-    ("switch", (), NO_SWITCHES),
-    ("", ("--event", "cpu"), "waits are not recorded, as no --event is offcpu"),
-])
-def test_auto_says_why_nothing_is_watched(options, program, tmp_path, facility, words, why):
-    report, _ = recorded(options, program, tmp_path, facility, "--sentinel", "auto", *words)
-    assert f"--sentinel: no calls are watched: {why}" in report["warnings"], report["warnings"]
 
 
 def test_idle_without_switches(options, tmp_path):

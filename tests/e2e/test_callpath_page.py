@@ -21,11 +21,6 @@ ROW_NAMES = f"{ROWS}.map((row) => row.cells[2].firstChild.textContent)"
 # Of calls that the samples have seen, at least and at most, by node from main to the worst name: main is called
 # once, and calls reply five times, which calls copy thirty times.
 CALLS = [1, 1, 100, 1, 3, 30, 1, 20, 20, 1, 5, 70, 1, 30, 30, 1, 40, 40]
-# Calls of parse were watched, and of reply, of which one return was seen.
-LIVES = {"type": "lives", "watched_ns": 10000000, "precision_ns": 20000, "calls": [
-    {"call": 2, "probes": 1000, "covered": 1.0, "clear": 1000, "unclear": 0, "stopped_ns": 0,
-     "lives_ns": [1000 * number for number in range(1, 301)]},
-    {"call": 4, "probes": 10, "covered": 1.0, "clear": 10, "unclear": 0, "stopped_ns": 0, "lives_ns": [50000]}]}
 
 
 def log_of(folder, samples=(10, 20, 30, 40), with_calls=False):
@@ -53,7 +48,7 @@ def log_of(folder, samples=(10, 20, 30, 40), with_calls=False):
     ]
     if with_calls:
         bounds = {"type": "cells", "epoch": 0, "group": 0, "metrics": ["new_min", "new_max"], "cells": CALLS}
-        lines[-1:-1] = [bounds, {**LIVES}]
+        lines.insert(-1, bounds)
     first = {"modules": 0, "locations": 0, "strings": 1, "nodes": 1, "groups": 0, "epochs": 0}
     for number, line in enumerate(lines):
         line.update(run="5f", n=number)
@@ -264,11 +259,6 @@ def page_of_calls(options, opened, tmp_path):
     assert chromium.complaints() == []
 
 
-def in_words(rate):
-    """A number as the page writes it."""
-    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.1f}" if rate >= 10 else f"{rate:.2f}"
-
-
 def test_log_without_calls_has_no_choice_of_them(page):
     assert choices(page, "metric") == ["CPU time", "Samples", "Time blocked"]
 
@@ -282,39 +272,25 @@ def test_shows_calls(page_of_calls):
     names = [column["name"] for column in report["columns"]]
     of = {function["name"]: [function["own"][names.index(name)] for name in ("new_min", "new_max")]
           for function in report["functions"]}
-    bounds = page.run(f"{ROWS}.map((row) => [row.cells[3].firstChild.textContent, row.cells[0].textContent,"
+    bounds = page.run(f"{ROWS}.map((row) => [row.cells[2].firstChild.textContent, row.cells[0].textContent,"
                       " row.cells[1].textContent])")
     assert {name: [int(low), int(high)] for name, low, high in bounds} == {
         name: calls for name, calls in of.items() if calls[1] > 0}
+    assert text(page, "notes").startswith("The bounds are of calls that samples have seen")
+    page.hover(f"{FRAMES}.filter((frame) => frame.getAttribute('name') === 'copy').sort((a, b) =>"
+               " a.getBoundingClientRect().width - b.getBoundingClientRect().width)[0]")
+    page.wait("!document.getElementById('tip').hidden")
+    assert "Calls seen, at most2020" in text(page, "tip"), text(page, "tip")
     choose(page, "roots", "callees")
     settle(page)
     assert width(page, "copy") == pytest.approx(50 / 99, abs=0.01)
     assert width(page, "parse") == pytest.approx(3 / 99, abs=0.01)
 
 
-def test_shows_how_often_calls_are_made(page_of_calls):
-    page, report = page_of_calls
-    [rate] = report["call_rates"]
-    assert rate["path"] == ["main", "parse"] and report["watched_places"]["few_returns"] == 1
-    words = f"{in_words(rate['per_second'])} [{in_words(rate['low'])}, {in_words(rate['high'])}]"
-    rows = dict(page.run(f"{ROWS}.map((row) => [row.cells[3].firstChild.textContent, row.cells[2].textContent])"))
-    assert words in rows["copy"] and "from parse (main.c:20)" in rows["copy"], rows
-    assert not any(cell for name, cell in rows.items() if name != "copy"), rows
-    assert "Of 2 places whose calls were watched, 1 have no rate" in text(page, "notes")
-    below_parse = f"{FRAMES}.filter((frame) => frame.getAttribute('name') === 'copy').sort((a, b) =>" \
-        " a.getBoundingClientRect().width - b.getBoundingClientRect().width)"
-    page.hover(f"{below_parse}[0]")
-    page.wait("!document.getElementById('tip').hidden")
-    assert words in text(page, "tip") and "longer than" in text(page, "tip"), text(page, "tip")
-    assert "Calls seen, at most2020" in text(page, "tip"), text(page, "tip")
-    page.hover(f"{below_parse}[1]")
-    page.wait("!document.getElementById('tip').textContent.includes('calls a second')")
-
-
 def test_calls_are_searched_and_zoomed(page_of_calls):
     page, _ = page_of_calls
     search(page, "parse", "“parse” is on paths with 23 (23.2 %) of Calls seen, at least")
-    assert page.run(f"{ROWS}.map((row) => row.cells[3].firstChild.textContent)") == ["parse"]
+    assert page.run(ROW_NAMES) == ["parse"]
     page.key("Escape")
     page.wait("document.getElementById('matched').textContent === ''")
     page.click(frame("reply"))

@@ -21,11 +21,6 @@ FILES = {
 # By schema: what the file lacks.
 MORE = {
     "callpath-schema.json": {
-        "call_rates": [{
-            "path": ["main", "parse"], "file": "/src/server.c", "line": 210, "per_second": 412.4, "low": 371.0,
-            "high": 457.2, "longer_than_ns": 50000, "mean_ns": 1210000.0, "mean_low_ns": 1100000.0,
-            "mean_high_ns": 1300000.0, "longer": [{"than_ns": 100000, "low": 350.2, "high": 466.1}],
-            "stopped": False, "covered": 1.0, "returns": 90}],
         "counts": [{
             "function": "parse", "column": "count:parse", "calls": 90000, "exact": True, "too_dear": False,
             "per_second": 45000.0, "most_per_second": 45000.0, "counted_share": 1.0, "cost_ns": 900,
@@ -46,7 +41,6 @@ MAY_BE_ABSENT = {
     "callpath-schema.json": {"functions[]": {"own_share", "total_share"}},
     schemas.LOG: {
         "run": {"counting", "events"},
-        "lives.calls[]": {"stopped_ns"},
         "losses": {"counts"},
         "losses.chains": {"searched", "too_deep", "unreadable"},
         "losses.account": ACCOUNT,

@@ -23,14 +23,7 @@ std::vector<std::size_t> call_columns(const Profile& profile);
 std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint64_t>> calls_by_function(
     const Profile& profile, const Labels& functions);
 
-// Writes how often calls are made that were watched, at most so many of them, with the distribution
-// of their durations or without, and why there are no more. Nothing if none were watched.
-void write_rates(const WatchedPlaces& watched, std::size_t most, bool with_durations, Text& out);
-
-// Says why some of the watched places have no rate. Empty if all have one.
-std::string without_rate(const WatchedPlaces& watched);
-
-// Writes the tables of `--by calls`.
+// Writes the table of `--by calls`.
 void write_calls(const Profile& profile, Text& out);
 
 }  // namespace causalctl::report::callpath

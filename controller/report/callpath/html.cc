@@ -157,7 +157,7 @@ std::string data_json(const Profile& profile, const std::string& more) {
       "\"places\":{},\n\"nodes\":{}{}{}}}",
       columns_json(profile, tree), modules.json(), modules.short_json(), files.short_json(),
       function_part, place_part, nodes_json(tree),
-      tells_of_calls(profile) ? calls_json(profile, places) : "", more);
+      tells_of_calls(profile) ? calls_json(profile) : "", more);
 }
 
 std::vector<std::pair<std::string, std::string>> facts(const Profile& profile) {

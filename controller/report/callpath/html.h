@@ -13,10 +13,8 @@ namespace causalctl::report::callpath {
 bool tells_of_calls(const Profile& profile);
 
 // What the page's data has of calls: `,"calls":{…}` with the numbers of the columns `at_least` and
-// `at_most`, with `rates` as in the JSON report, each with the `nodes` of what is called there
-// (numbers in the page's data), with `longer_than_ns`, and with `without_rate`, which says why
-// watched places have none. `places` is by_line(). REQUIRES: tells_of_calls().
-std::string calls_json(const Profile& profile, const Labels& places);
+// `at_most`. REQUIRES: tells_of_calls().
+std::string calls_json(const Profile& profile);
 
 // `more` is added to the members of the page's data: `,"name":value`.
 page::Page page_of(const Profile& all, const std::string& more);

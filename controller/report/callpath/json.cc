@@ -11,7 +11,6 @@
 #include "controller/base/proportion.h"
 #include "controller/report/callpath/json_text.h"
 #include "controller/report/callpath/labels.h"
-#include "controller/report/callpath/rate_json.h"
 #include "controller/report/callpath/render.h"
 #include "controller/report/json_number.h"
 
@@ -65,19 +64,6 @@ Json head(const Profile& profile, const LabelTree& tree) {
                         {"found", profile.tail_calls.found},
                         {"ambiguous", profile.tail_calls.ambiguous},
                         {"unexplained", profile.tail_calls.unexplained}};
-  json["call_rates"] = Json::array();
-  for (const CallRate& rate : profile.watched.rates) {
-    Json shown = {{"path", rate.path}, {"file", rate.file}, {"line", rate.line}};
-    shown.update(numbers_of(rate));
-    shown["covered"] = rate.covered;
-    shown["returns"] = rate.returns;
-    json["call_rates"].push_back(std::move(shown));
-  }
-  json["watched_places"] = {{"count", profile.watched.count()},
-                            {"few_returns", profile.watched.few_returns},
-                            {"out_of_range", profile.watched.out_of_range},
-                            {"longer_than_ns", profile.watched.longer_than_ns},
-                            {"shorter_than_ns", profile.watched.shorter_than_ns}};
   json["counts"] = Json::array();
   for (const Count& count : profile.counts) {
     json["counts"].push_back({{"function", count.function},

@@ -30,10 +30,6 @@ void make_utf8(Profile& profile) {
   for (auto& count : profile.counts) {
     for (auto* each : {&count.function, &count.column, &count.missing}) clean(*each);
   }
-  for (auto& rate : profile.watched.rates) {
-    clean(rate.file);
-    for (std::string& each : rate.path) clean(each);
-  }
 }
 
 }  // namespace causalctl::report::callpath

@@ -96,46 +96,6 @@ struct Count {
   std::string missing;       // which calls are not in it, and why
 };
 
-struct LongerCalls {  // calls a second that last longer than a time, a 95 % interval
-  Nanoseconds than_ns = 0;
-  double low = 0;
-  double high = 0;
-};
-
-// How often calls are made at one place, on one path, from those that were watched until they
-// returned.
-struct CallRate {
-  std::vector<std::string> path;  // functions, outermost first; the last one makes the calls
-  std::string file;               // of the place; empty if unknown
-  int line = 0;
-  double per_second = 0;  // with its 95 % interval
-  double low = 0;
-  double high = 0;
-  Nanoseconds longer_than_ns = 0;  // shorter calls are not in it
-  // The time of all calls at this place, on a core and waiting, for each of those longer ones: at
-  // most so long lasts a call on average. 0 if waits were not recorded.
-  double mean_ns = 0;
-  double shortest_mean_ns = 0;  // of the 95 % interval
-  double longest_mean_ns = 0;
-  std::vector<LongerCalls> longer{};  // how the durations are distributed
-  bool stopped = false;               // the calls were not watched until the end, as a thread ended
-  double covered = 1;         // share of the samples of such calls whose returns could be watched
-  std::uint64_t returns = 0;  // that were seen
-  // Nodes of Profile::nodes: the functions that were seen to be called there, on this path.
-  std::vector<std::uint32_t> callees{};
-};
-
-// Places in the program whose calls were watched until they returned, each on one path.
-struct WatchedPlaces {
-  std::vector<CallRate> rates;     // those with the most time first
-  std::uint64_t few_returns = 0;   // places without a rate, as too few returns were seen
-  std::uint64_t out_of_range = 0;  // and those whose calls mostly are shorter or longer than these
-  Nanoseconds longer_than_ns = 0;
-  Nanoseconds shorter_than_ns = 0;
-
-  std::uint64_t count() const { return rates.size() + few_returns + out_of_range; }
-};
-
 // A finding about the time of a run, which the report tells before its tables: how much of it is
 // missing, or was lost to the program.
 struct TimeFinding {
@@ -170,7 +130,6 @@ struct Profile {
   Chains chains;
   TailCalls tail_calls;
   std::vector<Count> counts;
-  WatchedPlaces watched;
   std::vector<TimeFinding> time;  // findings about it
   std::vector<Epoch> epochs;      // those that are shown, in order
   std::vector<Column> columns;    // the first one is what the paths are ranked by

@@ -35,7 +35,6 @@ constexpr std::size_t kFunctions = 20;    // most functions in the overview
 constexpr std::size_t kCallers = 3;
 constexpr std::size_t kCallerWidth = 40;
 constexpr std::size_t kNarrowestName = 12;
-constexpr std::size_t kRates = 10;       // most rates of calls in the overview
 constexpr std::size_t kValueWidth = 10;  // of a column besides the first
 constexpr std::size_t kFirstWidth = 34;  // of the first column and what belongs to it
 constexpr std::size_t kNameRoom = 24;    // columns of events must leave as much for names
@@ -449,7 +448,6 @@ std::string render_text(const Profile& all, By by, bool color, int width) {
     write_ranked(ranked_by(profile, column), by, out);
   }
   if (!any) out.line("Nothing was sampled.");
-  if (by == By::overview) write_rates(profile.watched, kRates, false, out);
   if (!profile.warnings.empty()) out.blank();
   for (const std::string& warning : profile.warnings) {
     out.paragraph("warning: " + printable(warning));

@@ -63,9 +63,6 @@ std::vector<Recording> growing() {
   whole.counts[0].calls = 90;
   whole.counts[0].missing = "some";
   whole.chains.searched = 3;
-  half.watched = {14'000'000, 20'000, {{2, 10, 0.95, 12, 3, 0, {70, 500}}}};
-  whole.watched = {
-      14'000'000, 20'000, {{2, 30, 0.95, 33, 5, 9, {70, 500, 90}}, {3, 30, 1, 30, 0, 0, {}}}};
   half.add({0, 0, metric_of_event(1)}, 2, 4);
   half.wakers = {{0, {{{2, 3}, 50}}}};
   whole.wakers = {{0, {{{2, 3}, 80}, {{1, 3}, 9}}}};
@@ -119,16 +116,6 @@ TEST_CASE("a recording survives the log, written in steps", "[callpath][log]") {
   CHECK(r.counts[0].cost_ns == 35'000);
   CHECK(r.counts[0].cost_share == 0.25);
   CHECK(r.counts[0].missing == "some");
-  CHECK(r.watched.watched_ns == 14'000'000);
-  CHECK(r.watched.precision_ns == 20'000);
-  REQUIRE(r.watched.calls.size() == 2);
-  CHECK(r.watched.calls[0].call == 2);
-  CHECK(r.watched.calls[0].probes == 30);
-  CHECK(r.watched.calls[0].covered == 0.95);
-  CHECK((r.watched.calls[0].clear == 33 && r.watched.calls[0].unclear == 5));
-  CHECK((r.watched.calls[0].stopped_ns == 9 && r.watched.calls[1].stopped_ns == 0));
-  CHECK(r.watched.calls[0].lives_ns == std::vector<Nanoseconds>{70, 500, 90});
-  CHECK(r.watched.calls[1].lives_ns.empty());
   CHECK(r.id == "run-1");
   CHECK(r.executable == whole.executable);
   CHECK(r.config_json == whole.config_json);
@@ -296,6 +283,19 @@ TEST_CASE("a log of call paths that is damaged is refused with its line", "[call
   CHECK_THAT(refusal(line("epochs", R"("epochs":[{"start_ns":"x"}])")),
              Contains("not a whole number"));
   CHECK(parse_log(line("weather", R"("x":1)"), "l").warnings.size() == 1);
+}
+
+TEST_CASE("lines of the type lives are skipped without a word", "[callpath][log]") {
+  const std::string lives =
+      R"({"type":"lives","run":"a","n":2,"watched_ns":14000000,"precision_ns":20000,"calls":[)"
+      R"({"call":2,"probes":10,"covered":0.95,"clear":12,"unclear":3,"lives_ns":[70,500]}]})"
+      "\n";
+  const std::string groups = R"({"type":"groups","run":"a","n":3,"first":0,"groups":["all"]})"
+                             "\n";
+  const ReadLog read = parse_log(kRunLine + kModuleLine + lives + groups, "l");
+  CHECK(read.warnings.empty());
+  CHECK(read.runs.at(0).groups.size() == 1);
+  CHECK_THAT(refusal(kRunLine + kModuleLine + groups), Contains("lines 2 to 2 are missing"));
 }
 
 TEST_CASE("cells of a log must be of nodes that are there, and add up", "[callpath][log]") {

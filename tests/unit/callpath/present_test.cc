@@ -1,7 +1,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <map>
@@ -44,39 +43,6 @@ Profile small(const std::vector<Filter>& filters = {}) {
   apply(filters, profile);
   return profile;
 }
-
-// The small recording, in which calls of a were watched that main makes, 5000 a second. a was seen
-// to be called there by the threads of each group.
-Recording watched_recording(const std::vector<std::string>& groups) {
-  Recording recording = small_recording();
-  const NodeId a = recording.tree.path(std::array<LocationId, 2>{0, 2});
-  recording.groups.clear();
-  for (std::uint32_t i = 0; i < groups.size(); ++i) {
-    recording.groups.push_back({groups[i]});
-    recording.add({0, i, Metric::new_min}, a, 3);
-    recording.add({0, i, Metric::new_max}, a, 9);
-  }
-  recording.watched = {10'000'000, 1000, {{recording.tree.node(a).parent, 2000, 1, 2000}}};
-  std::vector<Nanoseconds>& lives = recording.watched.calls[0].lives_ns;
-  for (Nanoseconds i = 1; i <= 1000; ++i) lives.push_back(1000 + i * 100);
-  return recording;
-}
-
-// Returns the functions that are called at the first place with a rate, each with its number of
-// calls at the most.
-std::vector<std::pair<std::string, std::uint64_t>> callees(const Profile& profile) {
-  const auto column = std::find_if(profile.columns.begin(), profile.columns.end(),
-                                   [](const auto& each) { return each.name == "new_max"; }) -
-                      profile.columns.begin();
-  std::vector<std::pair<std::string, std::uint64_t>> found;
-  for (const std::uint32_t node : profile.watched.rates.at(0).callees) {
-    found.emplace_back(profile.frames[profile.nodes[node].frame].function,
-                       profile.own[static_cast<std::size_t>(column)][node]);
-  }
-  return found;
-}
-
-using Callees = std::vector<std::pair<std::string, std::uint64_t>>;
 
 constexpr auto kThrough = Filter::Kind::through;
 constexpr auto kUnder = Filter::Kind::under;
@@ -246,27 +212,6 @@ TEST_CASE("a call is that of the function with the code, not of an inlined one",
   CHECK(paths(profile, 2) == Paths{{"main:10 a(int):21", 3}});
   CHECK(paths(profile, 3) == Paths{{"main:10", 9}});
   CHECK(without_calls(profile).columns.size() == 2);
-}
-
-TEST_CASE("a rate of calls knows which functions are called there", "[callpath][present]") {
-  const Profile profile = present(std::array{watched_recording({"all"})});
-  REQUIRE(profile.watched.rates.size() == 1);
-  CHECK(profile.watched.rates[0].path == std::vector<std::string>{"main"});
-  CHECK(profile.watched.rates[0].per_second == Approx(5000).epsilon(0.02));
-  CHECK(callees(profile) == Callees{{"a(int)", 9}});
-  // From two groups of threads the function is called on two paths.
-  CHECK(callees(present(std::array{watched_recording({"x", "y"})})) ==
-        Callees{{"a(int)", 9}, {"a(int)", 9}});
-}
-
-TEST_CASE("the functions that a rate is of are those that filters keep", "[callpath][filter]") {
-  for (const auto& [filter, kept] :
-       {std::pair(Filter{kUnder, "a"}, Callees{{"a(int)", 9}}),
-        std::pair(Filter{kThrough, "b"}, Callees{}), std::pair(Filter{kNot, "a"}, Callees{})}) {
-    Profile profile = present(std::array{watched_recording({"all"})});
-    apply({filter}, profile);
-    CHECK(callees(profile) == kept);
-  }
 }
 
 TEST_CASE("threads that began in functions of one name are several groups", "[callpath]") {

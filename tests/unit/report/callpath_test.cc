@@ -145,28 +145,6 @@ TEST_CASE("events have trees of their own, or the one that was chosen has", "[re
   check_golden(render_text(profile, By::function, false, 90), "callpath/metric.txt");
 }
 
-TEST_CASE("how often watched calls are made, and why some have no rate", "[report][callpath]") {
-  Profile profile = small();
-  CallRate often{{"main", "serve", "parse"}, "/src/server.c", 210, 412.4, 371, 457.2, 50'000};
-  often.mean_ns = 1'210'000;
-  often.longer = {
-      {100'000, 350.2, 466.1}, {1'000'000, 140, 262}, {2'000'000, 0, 11.3}, {5'000'000, 0, 1.2}};
-  profile.watched = {
-      {often, {{"f", "g", "h", "i", "j"}, "", 0, 3.456, 2, 5.1, 50'000}}, 0, 0, 50'000, 14'000'000};
-  check_golden(render_text(profile, By::overview, false, 100), "callpath/rates.txt");
-  CHECK_THAT(render_text(profile, By::calls, false, 200),
-             Contains("longer than 100 µs: 350 to 466, 1 ms: 140 to 262, 2 ms: 0.00 to 11.3\n"));
-  for (int i = 0; i < 20; ++i) profile.watched.rates.push_back(often);
-  CHECK_THAT(render_text(profile, By::overview, false, 100), Contains("… 12 more: --by calls"));
-  profile.watched.rates.clear();
-  profile.watched.few_returns = 2;
-  profile.watched.out_of_range = 1;
-  const std::string text = render_text(profile, By::overview, false, 200);
-  CHECK_THAT(text, Contains("Of 3 places whose calls were watched, 3 have no rate: of 1 most of"));
-  CHECK_THAT(text, Contains("is in calls shorter than 50 µs or longer than 14 ms; of 2 too few"));
-  CHECK_THAT(text, !Contains("mean, at most"));
-}
-
 TEST_CASE("text reports fit their width and obey nobody", "[report][callpath]") {
   causalctl::callpath::Recording r = causalctl::callpath::small_recording();
   // A deep path that branches at each level.

@@ -120,47 +120,13 @@ TEST_CASE("a page tells of calls if the log does", "[report][callpath][page]") {
     profile.own.emplace_back(profile.nodes.size());
   }
   CHECK_FALSE(json::parse(data_of(callpath::render_html(profile))).contains("calls"));
-  std::vector<std::uint32_t> c;
   for (std::uint32_t node = 1; node < profile.nodes.size(); ++node) {
     if (profile.frames[profile.nodes[node].frame].function != "c") continue;
-    c.push_back(node);
     profile.own.end()[-2][node] = 2;
     profile.own.back()[node] = 7;
   }
-  callpath::CallRate rate;
-  rate.path = {"main", "a(int)"};
-  rate.file = "/src/a.c";
-  rate.line = 21;
-  rate.per_second = 70;
-  rate.low = 60;
-  rate.high = 80;
-  rate.longer = {{1'000'000, 1, 2}};
-  rate.callees = {c.front()};
-  profile.watched.rates = {rate, rate};
-  profile.watched.rates.back().callees.clear();  // as filters have left it
-  profile.watched.few_returns = 1;
   const json data = json::parse(data_of(callpath::render_html(profile)));
-  const json& calls = data["calls"];
-  CHECK(calls["at_least"] == 2);
-  CHECK(calls["at_most"] == 3);
-  CHECK_THAT(calls["without_rate"].get<std::string>(), Contains("1 have no rate"));
-  REQUIRE(calls["rates"].size() == 1);
-  const json& shown = calls["rates"][0];
-  const json report = json::parse(callpath::render_json(profile))["call_rates"][0];
-  CHECK(shown["caller"] == "a(int)");
-  for (const char* name : {"file", "line", "per_second", "low", "high"}) {
-    INFO(name);
-    CHECK(shown[name] == report[name]);
-  }
-  CHECK(shown["longer"] == json::parse(R"([{"than_ns":1000000,"low":1.0,"high":2.0}])"));
-  // The node in the page is that of c which has these calls.
-  REQUIRE(shown["nodes"].size() == 1);
-  const std::size_t node = shown["nodes"][0];
-  const std::size_t function = data["places"]["function"][data["nodes"]["place"][node].get<int>()];
-  CHECK(data["functions"]["name"][function] == "c");
-  CHECK(data["nodes"]["own"][2][node] == 2);
-  CHECK(data["nodes"]["own"][3][node] == 7);
-  CHECK(c.size() > 1);
+  CHECK(data["calls"] == json::parse(R"({"at_least":2,"at_most":3})"));
 }
 
 TEST_CASE("no name can leave the place in which it stands", "[report][callpath][page]") {

@@ -47,8 +47,6 @@
       element("th", {}, column.title),
       ...(state.from_callees ? [] : [element("td", {}, both(causal.Paths.own(node, number), number))]),
       element("td", {}, both(node.total[number], number)));
-    const is_function = !state.from_callees || node.parent === tree();  // or a caller of it
-    const rates = node.function >= 0 && is_function ? calls.of_frame(node) : [];
     return [
       element("b", {}, ...causal.name(node.function < 0 ? "all paths" : functions.name[node.function])),
       ...(module < 0 ? [] : [element("span", { className: "dim" }, ...causal.name(modules[module]))]),
@@ -57,9 +55,6 @@
         element("thead", {}, element("tr", {}, element("th"),
           ...(state.from_callees ? ["on these paths"] : ["own", "total"]).map((name) => element("th", {}, name)))),
         element("tbody", {}, ...columns_shown().map((number) => row(columns[number], number)))),
-      ...rates.slice(0, 3).flatMap((rate) => causal.Calls.lines(rate).map((line, number) =>
-        element("span", { className: number === 0 ? "rate" : "dim" }, line))),
-      ...(rates.length > 3 ? [element("span", { className: "dim" }, `and from ${rates.length - 3} more places`)] : []),
     ];
   };
 

@@ -1,6 +1,5 @@
 // The table of functions: what each has itself and in all, with the shares' intervals where the
-// column is what samples measure. Of calls: how many were seen, and how often those that were watched are
-// made.
+// column is what samples measure. Of calls: how many were seen.
 "use strict";
 
 causal.functions_table = (elements, data, calls, { chosen, is_chosen }) => {
@@ -41,25 +40,9 @@ causal.functions_table = (elements, data, calls, { chosen, is_chosen }) => {
     return { title, hint, css: "number bound", first: -1, order: (a, b) => own[a] - own[b] || b - a,
       cell: (row) => [causal.grouped(own[row])] };
   };
-  // A call place with a rate is a few lines; the places with the most calls are shown.
-  const rates_cell = (row) => {
-    const SHOWN = 3;
-    const rates = calls.of_function(row);
-    const shown = rates.slice(0, SHOWN).map((rate) => causal.element("div", { title: causal.Calls.lines(rate).join("\n") },
-      `${causal.Calls.rate(rate.per_second)} `,
-      causal.element("span", { className: "dim" }, causal.Calls.interval(rate)),
-      causal.element("small", {}, causal.Calls.mean(rate)),
-      causal.element("small", {}, "from ", ...causal.name(causal.Calls.place(rate)))));
-    const more = rates.length - SHOWN;
-    return more > 0 ? [...shown, causal.element("small", {}, `and from ${more} more places`)] : shown;
-  };
-  const most_often = (row) => calls.of_function(row)[0]?.per_second ?? 0;
   const of_calls = data.calls ? [
     bound("at least", "calls that are certain to be different ones", calls.at_least),
     bound("at most", "calls of all samples, of which some may be the same", calls.at_most),
-    ...(calls.rates.length > 0 ? [{ title: "a second", css: "number rate", first: -1,
-      hint: "calls from one place that were watched, with the 95 % interval",
-      order: (a, b) => most_often(a) - most_often(b) || b - a, cell: rates_cell }] : []),
     names,
   ] : [];
 
@@ -79,7 +62,7 @@ causal.functions_table = (elements, data, calls, { chosen, is_chosen }) => {
       const is_calls = calls.has(column);
       const has = is_calls ? functions.own[calls.at_most] : functions.total[column];
       table.use(is_calls ? of_calls : of_values, 0);
-      elements.notes.textContent = is_calls ? calls.notes() : "";
+      elements.notes.textContent = is_calls ? causal.Calls.notes() : "";
       const all = [...functions.name.keys()].filter((number) => has[number] > 0);
       const rows = found ? all.filter((number) => found.has(number)) : all;
       const count = found ? `${causal.grouped(rows.length)} of ${causal.grouped(all.length)}`
