@@ -19,14 +19,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
-#include "controller/base/fd.h"
 #include "controller/base/trial.h"
 #include "controller/base/types.h"
 #include "controller/pause/stack_room.h"
-#include "controller/perf/bpf_program.h"
 #include "controller/perf/event.h"
 
 namespace causalctl::pause {
@@ -52,10 +51,14 @@ class ShotFilter {
   static Trial try_out();
   static const Trial& trial();  // the same trial, made once in this process
   // Shots are told apart by their periods, shot_period(slot).
-  static constexpr unsigned kSlots = 1024;
+  static constexpr unsigned kSlots = 1024;  // SHOT_SLOTS of bpf/shot_filter.h
   static Nanoseconds shot_period(unsigned slot);
 
-  void attach(const perf::EventFd& shot) const { shot.set_program(program_.get()); }
+  ~ShotFilter();
+  ShotFilter(ShotFilter&&) noexcept;
+  ShotFilter& operator=(ShotFilter&&) noexcept;
+
+  void attach(const perf::EventFd& shot) const;
   // Sets where the thread of this slot may be shot, other than on an alternate stack; nullopt:
   // nowhere.
   void set_stack(unsigned slot, const std::optional<StackRange>& range);
@@ -69,11 +72,13 @@ class ShotFilter {
   Obstacle obstacle() const;
 
  private:
+  struct Program;
+
+  ShotFilter();
   static std::optional<ShotFilter> load(Address handler, std::string& reason);
   static std::optional<bool> suppresses();
 
-  perf::BpfValue shared_;
-  Fd program_;
+  std::unique_ptr<Program> program_;
 };
 
 }  // namespace causalctl::pause

@@ -66,10 +66,15 @@ perf_event_attr leaving_attr(unsigned stack_bytes, std::uint64_t every) {
   return attr;
 }
 
-perf_event_attr waking_attr(std::uint64_t tracepoint_id) {
+perf_event_attr tracepoint_attr(std::uint64_t id) {
   perf_event_attr attr{};
   attr.type = PERF_TYPE_TRACEPOINT;
-  attr.config = tracepoint_id;
+  attr.config = id;
+  return attr;
+}
+
+perf_event_attr waking_attr(std::uint64_t tracepoint_id) {
+  auto attr = tracepoint_attr(tracepoint_id);
   attr.sample_period = 1;
   attr.sample_type = PERF_SAMPLE_RAW;
   return with_common_fields(attr);

@@ -52,6 +52,7 @@ perf_event_attr sampling_attr(const SamplingFields& fields);
 perf_event_attr leaving_attr(unsigned stack_bytes, std::uint64_t every);
 perf_event_attr waking_attr(std::uint64_t tracepoint_id);
 perf_event_attr breakpoint_attr(Address address);          // at an instruction
+perf_event_attr tracepoint_attr(std::uint64_t id);         // of the kernel
 perf_event_attr visit_attr(const perf_event_attr& event);  // makes every hit a record
 
 // Sends one SIGTRAP (si_code TRAP_PERF, si_perf_data = slot) when the thread has run `period_ns`

@@ -24,27 +24,4 @@ std::optional<PidNamespace> namespace_of_numbers(Pid target) {
   return PidNamespace{own.st_dev, own.st_ino};
 }
 
-void put_numbers(BpfCode& code, const std::optional<PidNamespace>& space, BpfCode::Label none) {
-  constexpr int stack = -8;
-  constexpr int half = 32;
-  if (space) {
-    code.set_long(BPF_REG_1, space->device);
-    code.set_long(BPF_REG_2, space->inode);
-    code.move(BPF_REG_3, BPF_REG_10);
-    code.add_number(BPF_REG_3, stack);
-    code.set(BPF_REG_4, 8);
-    code.call(BPF_FUNC_get_ns_current_pid_tgid);
-    code.jump_if(BPF_JNE | BPF_K, BPF_REG_0, 0, 0, none);
-    code.add(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_7, BPF_REG_10, stack, 0);      // pid: the thread's
-    code.add(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_8, BPF_REG_10, stack + 4, 0);  // tgid
-    return;
-  }
-  code.call(BPF_FUNC_get_current_pid_tgid);
-  code.move(BPF_REG_7, BPF_REG_0);
-  code.shift_left(BPF_REG_7, half);
-  code.shift_right(BPF_REG_7, half);
-  code.move(BPF_REG_8, BPF_REG_0);
-  code.shift_right(BPF_REG_8, half);
-}
-
 }  // namespace causalctl::perf

@@ -1,11 +1,10 @@
-// How a BPF program learns which thread runs it, in the numbers that we know.
+// Which numbers of threads a BPF program must use so that they are those that we know.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
 #include "controller/base/types.h"
-#include "controller/perf/bpf_code.h"
 
 namespace causalctl::perf {
 
@@ -18,8 +17,13 @@ struct PidNamespace {
 // Throws Error if the target is in another namespace than we are.
 std::optional<PidNamespace> namespace_of_numbers(Pid target);
 
-// Sets r7 to the thread's number and r8 to its process's; jumps to `none` if it has no number in
-// the namespace. Uses r0 to r4 and the stack's first word.
-void put_numbers(BpfCode& code, const std::optional<PidNamespace>& space, BpfCode::Label none);
+// Tells a program with bpf/numbers.bpf.h, before it is loaded, which process is the target.
+template <typename Constants>
+void set_target(Constants& constants, Pid target) {
+  const PidNamespace space = namespace_of_numbers(target).value_or(PidNamespace{});
+  constants.namespace_device = space.device;
+  constants.namespace_inode = space.inode;
+  constants.target = static_cast<std::uint32_t>(target);
+}
 
 }  // namespace causalctl::perf

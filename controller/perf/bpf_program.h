@@ -1,40 +1,38 @@
-// Loads BPF programs, and the memory that a program shares with us. bpf_code.h makes the program.
-// All functions throw Error if the kernel refuses.
+// Loads a BPF object: programs and the memory that they share with us, which ends with this object.
+// bpftool makes a Skeleton of each controller/perf/bpf/*.bpf.c.
 #pragma once
 
-#include <linux/bpf.h>
+#include <cerrno>
+#include <memory>
 
-#include <cstddef>
-#include <span>
-
-#include "controller/base/fd.h"
+#include "controller/base/error.h"
 
 namespace causalctl::perf {
 
-// The only value of an array, mapped into our memory. It is all zero at first.
-class BpfValue {
- public:
-  BpfValue() = default;
-  explicit BpfValue(std::size_t bytes);
+// Throws Error with a hint if a call of libbpf has failed, with a negative errno.
+void throw_if_failed(int result, const char* call);
+void silence_libbpf();  // it writes to standard error otherwise
 
-  int map() const { return map_.get(); }
-  // Each side sees what the other one writes, by atomic operations.
-  template <typename Value>
-  Value& as() const {
-    return *reinterpret_cast<Value*>(mapping_.data());
+template <typename Skeleton>
+class BpfObject {
+ public:
+  // Opens the object, of which nothing is in the kernel yet: constants and sizes can be set.
+  BpfObject() {
+    silence_libbpf();
+    object_.reset(Skeleton::open(nullptr));
+    throw_if_failed(object_ ? 0 : -errno, "opening of a BPF object");
   }
+  void load() { throw_if_failed(Skeleton::load(object_.get()), "bpf(BPF_PROG_LOAD)"); }
+  void attach() { throw_if_failed(Skeleton::attach(object_.get()), "bpf(BPF_LINK_CREATE)"); }
+
+  Skeleton& operator*() const { return *object_; }
+  Skeleton* operator->() const { return object_.get(); }
 
  private:
-  Fd map_;
-  Mapping mapping_;
+  struct Destroy {
+    void operator()(Skeleton* object) const { Skeleton::destroy(object); }
+  };
+  std::unique_ptr<Skeleton, Destroy> object_;
 };
-
-// Makes a ring for records from the program to us. `bytes` is a power of two, and at least a page.
-Fd make_bpf_ring(unsigned bytes);
-
-// `name` is what bpftool shows, at most 15 characters. `attach_type` says what the program is to be
-// attached to, if its type leaves that open.
-Fd load_bpf_program(bpf_prog_type type, const char* name, std::span<const bpf_insn> code,
-                    int attach_type = 0);
 
 }  // namespace causalctl::perf

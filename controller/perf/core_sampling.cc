@@ -10,7 +10,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
-#include "controller/perf/bpf_code.h"
+#include "controller/perf/bpf/core_samples.skel.h"
 #include "controller/perf/bpf_numbers.h"
 #include "controller/perf/bpf_program.h"
 #include "controller/perf/jitter.h"
@@ -29,23 +29,6 @@ constexpr unsigned kFewestPages = 128;
 constexpr Nanoseconds kPeriodsBetweenDraws = 100;
 constexpr Nanoseconds kLook = 50 * kMillisecond;
 constexpr Nanoseconds kOwnTrial = 20 * kMillisecond;
-
-// Does this at each tick: keep the sample if (process == target).
-Fd program_for(Pid target) {
-  constexpr int process = BPF_REG_8;
-  BpfCode code;
-  const auto other = code.label();
-  const auto end = code.label();
-  put_numbers(code, namespace_of_numbers(target), other);
-  code.jump_if(BPF_JNE | BPF_K, process, 0, target, other);
-  code.set(BPF_REG_0, 1);
-  code.jump(end);
-  code.place(other);
-  code.set(BPF_REG_0, 0);
-  code.place(end);
-  const auto instructions = code.end();
-  return load_bpf_program(BPF_PROG_TYPE_PERF_EVENT, "causalctl_core", instructions);
-}
 
 perf_event_attr core_attr(const SamplingFields& fields) {
   auto attr = sampling_attr(fields);
@@ -80,12 +63,22 @@ long cores_online() { return std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)); }
 
 }  // namespace
 
+struct CoreSampling::Program {
+  explicit Program(Pid target) {
+    set_target(*object->rodata, target);
+    object.load();
+  }
+  int descriptor() const { return bpf_program__fd(object->progs.causalctl_core); }
+
+  BpfObject<core_samples_bpf> object;
+};
+
 CoreSampling::CoreSampling(Pid target, const SamplingFields& fields, std::size_t lockable,
                            std::uint64_t seed)
     : online_(list_of_cores()),
       mean_period_ns_(fields.period_ns),
       random_(seed),
-      program_(program_for(target)) {
+      program_(std::make_unique<Program>(target)) {
   const auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
   const unsigned pages =
       pages_of_core(static_cast<std::size_t>(std::max(1, cores)), fields, lockable);
@@ -97,7 +90,7 @@ CoreSampling::CoreSampling(Pid target, const SamplingFields& fields, std::size_t
     Core core;
     core.event = std::move(opened->event);
     core.ring = std::move(opened->ring);
-    core.event.set_program(program_.get());
+    core.event.set_program(program_->descriptor());
     const auto& attr = core.event.attr();
     core.layouts = {{core.event.id(), attr.sample_type, attr.sample_regs_user}};
     core.period_ns = fields.period_ns;
@@ -105,6 +98,8 @@ CoreSampling::CoreSampling(Pid target, const SamplingFields& fields, std::size_t
   }
   draw_periods();
 }
+
+CoreSampling::~CoreSampling() = default;
 
 void CoreSampling::enable(bool on) {
   for (const Core& core : cores_) on ? core.event.enable() : core.event.disable();

@@ -7,12 +7,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "controller/base/fd.h"
 #include "controller/base/types.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
@@ -26,6 +26,7 @@ class CoreSampling {
   // Opens everything, disabled. Its rings take an eighth of the lockable_pages() at most. Throws
   // Error.
   CoreSampling(Pid target, const SamplingFields& fields, std::size_t lockable, std::uint64_t seed);
+  ~CoreSampling();
 
   void enable(bool on);
   // Returns whether other cores are online than when everything was opened. A core that went
@@ -59,7 +60,8 @@ class CoreSampling {
   Nanoseconds mean_period_ns_;
   Nanoseconds drawn_ns_ = 0;  // when the periods were drawn
   std::mt19937_64 random_;
-  Fd program_;
+  struct Program;
+  std::unique_ptr<Program> program_;
   std::vector<Core> cores_;
 };
 

@@ -17,7 +17,8 @@
 #include "controller/base/fd.h"
 #include "controller/base/procfs.h"
 #include "controller/perf/attrs.h"
-#include "controller/perf/bpf_code.h"
+#include "controller/perf/bpf/uprobe_hits.h"
+#include "controller/perf/bpf/uprobe_hits.skel.h"
 #include "controller/perf/bpf_numbers.h"
 #include "controller/perf/bpf_program.h"
 #include "controller/perf/event.h"
@@ -25,8 +26,6 @@
 
 namespace causalctl::perf {
 namespace {
-
-constexpr unsigned kRingBytes = 1 << 20;  // 32,768 hits
 
 // It is newer than the headers of Debian 12 (include/uapi/linux/bpf.h, Linux 6.6).
 constexpr int kTraceUprobeMulti = 48;
@@ -45,77 +44,8 @@ struct LinkOfUprobes {
   std::uint32_t padding = 0;
 };
 
-// What the program shares with us: the only value of an array, which is mapped here.
-struct Shared {
-  std::uint64_t started = 0;
-  std::uint64_t lost = 0;
-  std::array<std::uint64_t, Uprobes::kMostCountedTags> counts{};
-};
-
-struct RingRecord {  // one hit in the ring
-  std::uint64_t time_ns = 0;
-  std::uint64_t tid = 0;
-  std::uint64_t tag = 0;
-};
-
-// Does this at each hit:
-//   if (!shared.started || process != target) return 0
-//   tag = the place's cookie; if (tag >= kMostCountedTags) return 0
-//   time = now; ++shared.counts[tag]
-//   if (tag >= kMostTags) return 0
-//   record = a place in the ring; if there is none: ++shared.lost
-//   else: *record = {time, thread, tag}
-// A program that returned 1 would have the uprobe removed.
-std::vector<bpf_insn> program_for(Pid target, const std::optional<PidNamespace>& space, int shared,
-                                  int ring) {
-  constexpr int context = BPF_REG_6;
-  constexpr int thread = BPF_REG_7;
-  constexpr int process = BPF_REG_8;
-  constexpr int tag = BPF_REG_9;
-  constexpr int time_on_stack = -16;
-  BpfCode code;
-  const auto end = code.label();
-  const auto has_room = code.label();
-  code.move(context, BPF_REG_1);
-  code.set_to_map_value(BPF_REG_1, shared);
-  code.load(BPF_REG_1, BPF_REG_1, offsetof(Shared, started));
-  code.jump_if(BPF_JEQ | BPF_K, BPF_REG_1, 0, 0, end);
-  put_numbers(code, space, end);
-  code.jump_if(BPF_JNE | BPF_K, process, 0, target, end);
-  code.call(BPF_FUNC_ktime_get_ns);
-  code.store(BPF_REG_10, time_on_stack, BPF_REG_0);
-  code.move(BPF_REG_1, context);
-  code.call(BPF_FUNC_get_attach_cookie);
-  code.move(tag, BPF_REG_0);
-  code.jump_if(BPF_JGE | BPF_K, tag, 0, Uprobes::kMostCountedTags, end);
-  code.move(BPF_REG_1, tag);
-  code.shift_left(BPF_REG_1, 3);
-  code.set_to_map_value(BPF_REG_2, shared);
-  code.add_to(BPF_REG_2, BPF_REG_1);
-  code.set(BPF_REG_3, 1);
-  code.atomic_add(BPF_REG_2, offsetof(Shared, counts), BPF_REG_3);
-  code.jump_if(BPF_JGE | BPF_K, tag, 0, Uprobes::kMostTags, end);
-  code.set_to_map(BPF_REG_1, ring);
-  code.set(BPF_REG_2, sizeof(RingRecord));
-  code.set(BPF_REG_3, 0);
-  code.call(BPF_FUNC_ringbuf_reserve);
-  code.jump_if(BPF_JNE | BPF_K, BPF_REG_0, 0, 0, has_room);
-  code.set_to_map_value(BPF_REG_2, shared);
-  code.set(BPF_REG_3, 1);
-  code.atomic_add(BPF_REG_2, offsetof(Shared, lost), BPF_REG_3);
-  code.jump(end);
-  code.place(has_room);
-  code.load(BPF_REG_1, BPF_REG_10, time_on_stack);
-  code.store(BPF_REG_0, offsetof(RingRecord, time_ns), BPF_REG_1);
-  code.store(BPF_REG_0, offsetof(RingRecord, tid), thread);
-  code.store(BPF_REG_0, offsetof(RingRecord, tag), tag);
-  code.move(BPF_REG_1, BPF_REG_0);
-  code.set(BPF_REG_2, BPF_RB_NO_WAKEUP);
-  code.call(BPF_FUNC_ringbuf_submit);
-  code.place(end);
-  code.set(BPF_REG_0, 0);
-  return code.end();
-}
+static_assert(Uprobes::kMostTags == UPROBE_TAGS_RECORDED);
+static_assert(Uprobes::kMostCountedTags == UPROBE_TAGS_COUNTED);
 
 }  // namespace
 
@@ -125,15 +55,15 @@ struct Uprobes::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  Shared& shared() const { return value.as<Shared>(); }
   std::vector<Fd> link(const std::vector<UprobePlace>& places) const;
   Fd link_of_file(const std::string& path, const std::vector<UprobePlace>& places) const;
   std::vector<Fd> event(const UprobePlace& place) const;
+  std::vector<Fd> link_to(EventFd event, std::uint32_t tag) const;
 
   Pid target;
   Means means;
-  BpfValue value;
-  Fd ring, program;
+  BpfObject<uprobe_hits_bpf> object;
+  int program = -1;  // of the object
   ring_buffer* reader = nullptr;
   std::vector<UprobeHit>* hits = nullptr;  // where read() wants them; null otherwise
   std::uint64_t lost_told = 0;
@@ -142,21 +72,25 @@ struct Uprobes::Impl {
 
 Uprobes::Impl::Impl(Pid process, Means how) : target(process), means(how) {
   if (is_pretended_broken(Facility::bpf)) throw Error("CAUSALCTL_PRETEND_BROKEN has bpf");
-  value = BpfValue(sizeof(Shared));
-  ring = make_bpf_ring(kRingBytes);
-  program =
-      load_bpf_program(BPF_PROG_TYPE_KPROBE, "causalctl_hits",
-                       program_for(target, namespace_of_numbers(target), value.map(), ring.get()),
-                       means == Means::links ? kTraceUprobeMulti : 0);
+  set_target(*object->rodata, target);
+  bpf_program* const used =
+      means == Means::calls ? object->progs.causalctl_calls : object->progs.causalctl_hits;
+  bpf_program__set_autoload(object->progs.causalctl_hits, means != Means::calls);
+  bpf_program__set_autoload(object->progs.causalctl_calls, means == Means::calls);
+  if (means == Means::links) {
+    bpf_program__set_expected_attach_type(object->progs.causalctl_hits,
+                                          static_cast<bpf_attach_type>(kTraceUprobeMulti));
+  }
+  object.load();
+  program = bpf_program__fd(used);
   const auto take = [](void* self, void* data, std::size_t size) {
-    if (size < sizeof(RingRecord)) return 0;
-    const auto& record = *static_cast<const RingRecord*>(data);
-    static_cast<Impl*>(self)->hits->push_back({static_cast<Tid>(record.tid),
-                                               own_time(record.time_ns),
-                                               static_cast<std::uint32_t>(record.tag)});
+    if (size < sizeof(UprobeRecord)) return 0;
+    const auto& record = *static_cast<const UprobeRecord*>(data);
+    static_cast<Impl*>(self)->hits->push_back(
+        {static_cast<Tid>(record.tid), own_time(record.time_ns), record.tag});
     return 0;
   };
-  reader = ring_buffer__new(ring.get(), take, this, nullptr);
+  reader = ring_buffer__new(bpf_map__fd(object->maps.records), take, this, nullptr);
   if (reader == nullptr) throw Error::from_errno("mmap of a BPF ring", errno);
 }
 
@@ -171,7 +105,7 @@ Fd Uprobes::Impl::link_of_file(const std::string& path,
     any_semaphore = any_semaphore || place.semaphore_offset != 0;
   }
   LinkOfUprobes link;
-  link.program = static_cast<std::uint32_t>(program.get());
+  link.program = static_cast<std::uint32_t>(program);
   link.path = reinterpret_cast<std::uint64_t>(path.c_str());
   link.offsets = reinterpret_cast<std::uint64_t>(offsets.data());
   if (any_semaphore) link.semaphore_offsets = reinterpret_cast<std::uint64_t>(semaphores.data());
@@ -183,18 +117,22 @@ Fd Uprobes::Impl::link_of_file(const std::string& path,
   return fd;
 }
 
-// Returns the link of the program, and the event, which must outlive it.
 std::vector<Fd> Uprobes::Impl::event(const UprobePlace& place) const {
   auto event = EventFd::open(visit_attr(uprobe_attr(place)), target, "uprobe");
   if (!event) throw TargetGone(fmt::format("process {} is not there", target));
+  return link_to(std::move(*event), place.tag);
+}
+
+// Returns the link of the program, and the event, which must outlive it.
+std::vector<Fd> Uprobes::Impl::link_to(EventFd event, std::uint32_t tag) const {
   bpf_link_create_opts options{};
   options.sz = sizeof options;
-  options.perf_event.bpf_cookie = place.tag;
-  Fd link(bpf_link_create(program.get(), event->get(), BPF_PERF_EVENT, &options));
+  options.perf_event.bpf_cookie = tag;
+  Fd link(bpf_link_create(program, event.get(), BPF_PERF_EVENT, &options));
   if (!link) throw Error::from_errno("bpf(BPF_LINK_CREATE, perf event)", errno);
   std::vector<Fd> both;
   both.push_back(std::move(link));
-  both.push_back(event->release());
+  both.push_back(event.release());
   return both;
 }
 
@@ -226,17 +164,25 @@ std::vector<Fd> Uprobes::open(const std::vector<UprobePlace>& places) {
   return impl_->link(places);
 }
 
-void Uprobes::start() { __atomic_store_n(&impl_->shared().started, 1, __ATOMIC_RELEASE); }
+// The program runs whichever thread makes the call: the event is only what it is linked to.
+void Uprobes::add_call(std::uint64_t tracepoint, std::uint32_t tag) {
+  INVARIANT(impl_->means == Means::calls && tag < kMostCountedTags);
+  auto event = EventFd::open(visit_attr(tracepoint_attr(tracepoint)), 0, "tracepoint");
+  if (!event) throw Error("our own thread is gone");
+  for (Fd& fd : impl_->link_to(std::move(*event), tag)) impl_->open.push_back(std::move(fd));
+}
+
+void Uprobes::start() { __atomic_store_n(&impl_->object->bss->started, 1, __ATOMIC_RELEASE); }
 
 std::uint64_t Uprobes::read(std::vector<UprobeHit>& hits) {
   impl_->hits = &hits;
   (void)ring_buffer__consume(impl_->reader);  // fails only if our callback does
-  const std::uint64_t lost = __atomic_load_n(&impl_->shared().lost, __ATOMIC_RELAXED);
+  const std::uint64_t lost = __atomic_load_n(&impl_->object->bss->lost, __ATOMIC_RELAXED);
   return lost - std::exchange(impl_->lost_told, lost);
 }
 
 std::uint64_t Uprobes::count(std::uint32_t tag) const {
-  return __atomic_load_n(&impl_->shared().counts.at(tag), __ATOMIC_RELAXED);
+  return __atomic_load_n(&impl_->object->bss->counts[tag], __ATOMIC_RELAXED);
 }
 
 }  // namespace causalctl::perf

@@ -9,7 +9,10 @@
 //   events  one perf event a place, whose program runs for all threads (Linux 5.15). The kernel
 //           closes one after the other.
 //
-// Both are kernel objects that end with us: the kernel then takes its int3 out of the target.
+// The tracepoints of system calls are counted in the same way (`calls`), because a perf event of
+// each thread is taken off its core and put on another one by the kernel at each switch.
+//
+// All are kernel objects that end with us: the kernel then takes its int3 out of the target.
 // Sources: bpf(2); kernel/trace/bpf_trace.c, kernel/trace/trace_uprobe.c.
 #pragma once
 
@@ -31,7 +34,7 @@ struct UprobeHit {
 
 class Uprobes {
  public:
-  enum class Means : std::uint8_t { links, events };
+  enum class Means : std::uint8_t { links, events, calls };
   static constexpr std::uint32_t kMostTags = 256;
   // Hits of tags from kMostTags on are counted, and not in the ring.
   static constexpr std::uint32_t kMostCountedTags = 2 * kMostTags;
@@ -49,6 +52,8 @@ class Uprobes {
   void add(const std::vector<UprobePlace>& places);
   // The same, but the uprobes stand until the caller closes what is returned, in its order.
   [[nodiscard]] std::vector<Fd> open(const std::vector<UprobePlace>& places);
+  // Adds the tracepoint with this id. REQUIRES: the means are `calls`; the tag is as for add().
+  void add_call(std::uint64_t tracepoint, std::uint32_t tag);
   void start();
 
   // Appends the hits since the last call, each thread's in order. Returns how many were lost since
