@@ -23,11 +23,12 @@ enum class Facility : std::uint8_t {
   sigtrap,        // an event that sends SIGTRAP
   bpf,            // a BPF program, run at an event
   clock,          // CLOCK_MONOTONIC in the records, as read from user space
+  scheduler,      // switches and wake-ups of a process, by BPF programs
 };
 
 constexpr auto names_of(Facility) {
-  return std::array<std::string_view, 8>{"breakpoint", "uprobe",  "sample", "switch",
-                                         "wake-up",    "sigtrap", "bpf",    "clock"};
+  return std::array<std::string_view, 9>{"breakpoint", "uprobe", "sample", "switch",   "wake-up",
+                                         "sigtrap",    "bpf",    "clock",  "scheduler"};
 }
 
 // Returns whether the environment variable CAUSALCTL_PRETEND_BROKEN, a list of names separated by

@@ -101,6 +101,7 @@ class Run {
         account_(target, recording.account),
         copy_size_(settings.events.empty() && !settings.wakers &&
                    settings.period_ns >= kMillisecond) {
+    if (const auto& trial = session_.scheduler_trial()) session::record({*trial}, recording);
     epochs_.arm(target, session_);
     // Without wake-ups all waits would seem to be ended from outside.
     if (settings.wakers && session_.limits().wake_edges) recorder_.record_wakers();

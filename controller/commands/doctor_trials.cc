@@ -48,6 +48,10 @@ Meaning meaning_of(Facility facility) {
     case Facility::bpf:
       return {"BPF programs", "before each pause /proc is read instead, which sees a change later",
               false, nothing, "Linux 6.11 or newer, and root or CAP_BPF and CAP_PERFMON"};
+    case Facility::scheduler:
+      return {"watching by BPF",
+              "threads have perf events of their own, which costs the target more", false, nothing,
+              "run as root, or with CAP_BPF and CAP_PERFMON"};
     case Facility::breakpoint:
     case Facility::uprobe:
       break;
@@ -133,6 +137,9 @@ std::vector<Check> check_facilities(bool system_calls_can_be_counted) {
     checks.push_back(check_trial(trial));
     if (trial.facility == Facility::wake_up) tracepoints_work = trial.is_seen();
   }
+  Trial scheduler;
+  (void)perf::try_scheduler(scheduler, true);
+  checks.push_back(check_trial(scheduler));
   checks.push_back(check_trial(pause::sigtrap_trial()));
   checks.push_back(check_trial(pause::ShotFilter::trial()));
   Counting counting;

@@ -48,9 +48,17 @@ Peers::Peers(Pid target, std::set<Pid> ours, WakingFormat waking, bool may_lock)
   plan_.rings.pages = may_lock ? kRingPages : kRingPagesLocked;
 }
 
-void Peers::start(const perf_event_attr& waking) {
+void Peers::start(const perf_event_attr& waking, SchedulerWatch* scheduler) {
   plan_.waking = waking;
+  plan_.by_scheduler = scheduler != nullptr;
   plan_.running = true;
+  scheduler_ = scheduler;
+}
+
+std::optional<ThreadId> Peers::thread_at(Tid tid, Nanoseconds time_ns) const {
+  const auto thread = threads_.find(tid);
+  if (thread == threads_.end() || time_ns < thread->second.since_ns) return std::nullopt;
+  return thread->second.events.thread();
 }
 
 void Peers::woken(Tid tid) {
@@ -158,7 +166,7 @@ void Peers::find_candidates(Nanoseconds now_ns) {
 // is room.
 void Peers::try_out(Pid process, std::vector<Tid> first) {
   ThreadPlan plan = plan_;
-  plan.switches = false;
+  plan.switches = plan.by_scheduler = false;
   plan.rings.pages = kRingPagesLocked;
   const std::vector<Tid> listed = procfs::threads(process);
   if (listed.empty()) return trials_.end(process);
@@ -172,7 +180,7 @@ void Peers::try_out(Pid process, std::vector<Tid> first) {
       if (tried_.contains(tid)) continue;
       auto events = ThreadEvents::open({tid, 0}, monotonic_now(), 0, plan);
       if (!events) continue;  // the thread is ending
-      tried_.emplace(tid, Thread{process, std::move(*events)});
+      tried_.emplace(tid, Thread{process, std::move(*events), 0});
       ++tried;
     }
   } catch (const Error& error) {
@@ -182,11 +190,17 @@ void Peers::try_out(Pid process, std::vector<Tid> first) {
 }
 
 void Peers::admit(Pid process, std::string_view why) {
+  if (scheduler_ != nullptr) scheduler_->watch(process);
   processes_.emplace(process, 0);
   std::string& name = names_[process];
   name = fmt::format("{} (process {})", procfs::status(process).value_or(procfs::Status{}).name,
                      process);
   log::note("{} {}: its switches are watched, too", name, why);
+}
+
+void Peers::leave(Pid process) {
+  if (scheduler_ != nullptr) scheduler_->leave(process);
+  processes_.erase(process);
 }
 
 void Peers::find_peers(Nanoseconds now_ns) {
@@ -202,7 +216,7 @@ void Peers::find_peers(Nanoseconds now_ns) {
 void Peers::scan_process(Pid process, std::uint32_t& last_serial, Merger& merger) {
   if (!processes_.contains(process)) return;
   auto fresh = procfs::threads(process);
-  if (fresh.empty()) processes_.erase(process);
+  if (fresh.empty()) leave(process);
   std::erase_if(fresh, [this](Tid tid) { return threads_.contains(tid); });
   if (threads_.size() + fresh.size() > most_threads_) {
     return refuse(process, kNotFollowed,
@@ -223,7 +237,7 @@ bool Peers::open(Pid process, Tid tid, std::uint32_t& last_serial, Merger& merge
     const Nanoseconds open_ns = monotonic_now();
     const char state = procfs::parse_state(procfs::thread_stat(process, tid).value_or(""));
     merger.push(ThreadStartEvent{events->thread(), {}, open_ns, procfs::is_blocked(state), true});
-    threads_.emplace(tid, Thread{process, std::move(*events)});
+    threads_.emplace(tid, Thread{process, std::move(*events), open_ns});
     return true;
   } catch (const Error& error) {
     refuse(process, kNotFollowed, error.hint().empty() ? error.what() : error.hint());
@@ -238,7 +252,7 @@ std::vector<std::string> Peers::names() const {
 }
 
 void Peers::refuse(Pid process, std::string_view what, const std::string& cause) {
-  processes_.erase(process);
+  leave(process);
   names_.erase(process);
   none_.insert(process);
   reasons_.push_back(fmt::format("{}: {}", what, cause));

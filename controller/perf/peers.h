@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@
 #include "controller/base/types.h"
 #include "controller/perf/merge.h"
 #include "controller/perf/peer_trials.h"
+#include "controller/perf/scheduler_watch.h"
 #include "controller/perf/thread_events.h"
 #include "controller/perf/tracepoint.h"
 
@@ -34,7 +36,9 @@ class Peers {
   // memory as they like.
   Peers(Pid target, std::set<Pid> ours, WakingFormat waking, bool may_lock);
 
-  void start(const perf_event_attr& waking);  // from now on threads are opened, and records flow
+  // From now on threads are opened, and records flow. With `scheduler`, which outlives this object,
+  // it records the switches and wake-ups of those that are followed.
+  void start(const perf_event_attr& waking, SchedulerWatch* scheduler);
   void woken(Tid tid);  // by a thread of the target; `tid` is not one of the target's
 
   // Reads all rings. Returns how many records were lost. `of_target` tells whether a thread is the
@@ -43,6 +47,8 @@ class Peers {
   // Opens new threads and closes those that have ended. `last_serial`, of ThreadIds, is counted up.
   void scan(Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
 
+  // Returns the thread, if it is followed and was at that time.
+  std::optional<ThreadId> thread_at(Tid tid, Nanoseconds time_ns) const;
   // Returns those that are or were followed, as "name (process 12)".
   std::vector<std::string> names() const;
   // Returns why some are not followed, as found since the last call.
@@ -52,6 +58,7 @@ class Peers {
   struct Thread {
     Pid process = 0;
     ThreadEvents events;
+    Nanoseconds since_ns = 0;  // when it was told of
   };
 
   std::uint64_t read(Thread& thread, Merger& merger);
@@ -60,6 +67,7 @@ class Peers {
   void try_out(Pid process, std::vector<Tid> first);
   void find_peers(Nanoseconds now_ns);
   void admit(Pid process, std::string_view why);
+  void leave(Pid process);
   void scan_process(Pid process, std::uint32_t& last_serial, Merger& merger);
   bool open(Pid process, Tid tid, std::uint32_t& last_serial, Merger& merger);
   template <typename Which>
@@ -70,6 +78,7 @@ class Peers {
   std::set<Pid> none_;  // processes that are not peers, or not any more
   WakingFormat waking_;
   ThreadPlan plan_;
+  SchedulerWatch* scheduler_ = nullptr;
   std::size_t most_threads_;
   PeerTrials trials_;
   std::map<Tid, Thread> tried_;  // of processes on trial; only their wake-ups are read

@@ -46,6 +46,7 @@ Session::Session(Pid target, const SessionOptions& options, SessionPlan plan)
   const bool by_core = clocks_ == Clocks::cores ||
                        (clocks_ == Clocks::cheaper &&
                         core_sampling_pays(switches_per_second(target), period_at_start_ns_));
+  if (plan_.sample && plan_.switches && options.scheduler) open_scheduler();
   if (by_core) use_cores();
   scan_until_stable();
   if (threads_.empty()) throw TargetGone(fmt::format("process {} is not there", target_));
@@ -57,7 +58,10 @@ void Session::start() {
   for (auto& [tid, events] : threads_) events.start(plan_);
   if (cores_ && plan_.sampling_on) cores_->enable(true);
   uprobes_.start();
-  if (plan_.peers && plan_.waking) peers_.start(*plan_.waking);
+  if (scheduler_) scheduler_->watch(target_);
+  if (plan_.peers && plan_.waking) {
+    peers_.start(*plan_.waking, scheduler_ ? &*scheduler_ : nullptr);
+  }
   // Until now nothing told of births and deaths.
   lost_since_scan_ = true;
   scan_until_stable();
@@ -131,6 +135,7 @@ std::vector<Event> Session::drain(Nanoseconds now_ns) {
   losses_.records_lost += uprobes_.read();
   give_hits(now_ns - kLongestUnknown);
   if (cores_) read_cores();
+  if (scheduler_) read_scheduler(now_ns);
   move_renamed();
   for (const ThreadId thread : std::exchange(exits_, {})) {
     const auto entry = threads_.find(thread.tid);
@@ -140,6 +145,7 @@ std::vector<Event> Session::drain(Nanoseconds now_ns) {
     return left.common.time_ns < right.common.time_ns;
   });
   for (const auto& fork : std::exchange(forks_, {})) handle_fork(fork);
+  if (scheduler_) give_early(now_ns, {});
   give_hits(now_ns - kLongestUnknown);  // of threads that are known by now
   if (lost_since_scan_ || threads_.empty() || now_ns >= next_scan_ns_) rescan(now_ns);
   leave_cores_if_throttled();
@@ -181,8 +187,11 @@ bool Session::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
   // A thread of the kernel's cannot be paused, and its wake-ups are like those by a device.
   if (tid != target_ && procfs::is_kernel_worker(target_, stat)) return false;
   ++last_serial_;
-  merger_.push(ThreadStartEvent{events->thread(), parent, start_ns,
-                                procfs::is_blocked(procfs::parse_state(stat))});
+  // A thread whose switches are known from its birth on was not blocked then.
+  const bool blocked =
+      !(plan_.by_scheduler && parent.serial != 0) && procfs::is_blocked(procfs::parse_state(stat));
+  merger_.push(ThreadStartEvent{events->thread(), parent, start_ns, blocked});
+  events->set_since(start_ns);
   threads_.insert_or_assign(tid, std::move(*events));
   suspects_.erase(tid);
   return true;
@@ -301,7 +310,11 @@ void Session::handle_sample(ThreadEvents& events, const SampleRecord& record) {
     auto sample = to_sample_event(record, thread, 0, kUserRegisters);
     sample.reason = SampleReason::leaving;
     if (sample.user.truncated) ++losses_.stacks_copied_in_part;
-    merger_.push(std::move(sample));
+    if (scheduler_) {
+      leaving_.push_back(std::move(sample));
+    } else {
+      merger_.push(std::move(sample));
+    }
   } else if (events.is_wake(record)) {
     handle_wake(thread, record);
   } else if (const auto tag = events.visit_tag(record)) {
@@ -317,10 +330,13 @@ void Session::handle_wake(ThreadId thread, const SampleRecord& record) {
     ++losses_.records_lost;
     return;
   }
-  const Tid woken = waking->woken;
+  give_wake(thread, waking->woken, record.common.time_ns, waking->context);
+}
+
+void Session::give_wake(ThreadId thread, Tid woken, Nanoseconds time_ns, WakeContext context) {
   // In a hardware interrupt the timer of any process may have expired.
-  if (waking->context != WakeContext::hardirq && !threads_.contains(woken)) peers_.woken(woken);
-  merger_.push(WakeEvent{thread, woken, record.common.time_ns, waking->context});
+  if (context != WakeContext::hardirq && !threads_.contains(woken)) peers_.woken(woken);
+  merger_.push(WakeEvent{thread, woken, time_ns, context});
 }
 
 // The caller of exec takes the first thread's number; all other threads are dead by now. Its
@@ -331,6 +347,7 @@ void Session::handle_exec(ThreadEvents& events, const CommRecord& comm) {
   const ThreadId before = events.thread();
   if (before.tid != tid) {
     events.rename({tid, ++last_serial_});
+    events.set_since(time_ns);
     merger_.push(ThreadExitEvent{before, time_ns});
     merger_.push(ThreadStartEvent{events.thread(), {}, time_ns, false});
     renamed_.push_back({before.tid, tid, time_ns});

@@ -30,6 +30,7 @@
 #include "controller/perf/events.h"
 #include "controller/perf/merge.h"
 #include "controller/perf/peers.h"
+#include "controller/perf/scheduler_watch.h"
 #include "controller/perf/session_plan.h"
 #include "controller/perf/thread_events.h"
 #include "controller/perf/tracepoint.h"
@@ -53,6 +54,9 @@ class Session final : public EventSource {
   // an event for each thread and place. When it throws, none of them is armed. `what` is for
   // messages. REQUIRES: each tag below Uprobes::kMostTags.
   void add_uprobes(const std::vector<UprobePlace>& places, const std::string& what);
+  // Counts a system call, by the id of its tracepoint, in all threads; where a BPF program cannot,
+  // by an event for each thread. Throws as add(). `what` is for messages.
+  void add_call(std::uint64_t tracepoint, std::uint32_t tag, const std::string& what);
   // Lets the events of add() with this tag rest in the present threads, or go on. What they would
   // have counted meanwhile is not in count().
   void enable_visits(std::uint32_t tag, bool on);
@@ -95,6 +99,9 @@ class Session final : public EventSource {
   bool target_alive() const override { return alive_; }
   std::vector<ThreadId> threads() const;
   bool by_core() const { return cores_.has_value(); }  // the clocks of the cores sample the threads
+  // Says how the BPF programs that follow switches and wake-ups were tried; nullopt if they are not
+  // wanted.
+  const std::optional<Trial>& scheduler_trial() const { return scheduler_trial_; }
   const SessionLimits& limits() const override { return limits_; }
   SessionLosses losses() const override { return losses_; }
   std::optional<std::uint64_t> sample_rate_limit() const override;
@@ -125,10 +132,19 @@ class Session final : public EventSource {
 
   void read(ThreadEvents& events);
   void read_cores();
+  void open_scheduler();
+  void read_scheduler(Nanoseconds now_ns);
+  void give_early(Nanoseconds now_ns, SchedulerRecords fresh);
+  void give_leaving(Nanoseconds now_ns);
+  // Returns whether the threads are known; those that are not may be later.
+  bool give(CoreSwitch& change);  // and takes out those that are known
+  bool give(const CoreWaking& waking);
+  std::optional<ThreadId> thread_at(Tid tid, Nanoseconds time_ns) const;
   void handle(ThreadEvents& events, const Record& record);
   void handle_sample(ThreadEvents& events, const SampleRecord& record);
   void handle_event(SampledEvent& event, ThreadId thread, const SampleRecord& record);
   void handle_wake(ThreadId thread, const SampleRecord& record);
+  void give_wake(ThreadId thread, Tid woken, Nanoseconds time_ns, WakeContext context);
   void handle_exec(ThreadEvents& events, const CommRecord& comm);
   void move_renamed();
   void give_hits(Nanoseconds older_than_ns);
@@ -146,6 +162,16 @@ class Session final : public EventSource {
   SessionLimits limits_;
   SessionLosses losses_;
   bool alive_ = true;
+
+  std::optional<SchedulerWatch> scheduler_;
+  std::optional<Trial> scheduler_trial_;
+  // What threads did before their FORK records were read.
+  std::vector<CoreSwitch> early_switches_;
+  std::vector<CoreWaking> early_wakings_;
+  std::vector<SampleEvent> leaving_;  // of threads that leave their cores, in this drain
+  // When they left, in this drain and the one before.
+  std::unordered_map<Tid, std::vector<Nanoseconds>> left_;
+  Nanoseconds drained_before_ns_ = 0;
 
   EventCloser closer_;
   std::map<Tid, ThreadEvents> threads_;

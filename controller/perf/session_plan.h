@@ -36,6 +36,8 @@ struct SessionOptions {
   std::uint64_t seed = 1;   // of the jitter
   bool peers = true;        // see peers.h; needs wake edges
   std::set<Pid> ours = {};  // not followed as peers, though the target wakes them
+  // Follow switches and wake-ups by BPF programs, if that is seen to work (scheduler_watch.h).
+  bool scheduler = true;
   // What was tried on ourselves in vain (trials.h) is not used. limits() says why, if what was
   // asked for lacks something by it.
   std::vector<Trial> tried = {};

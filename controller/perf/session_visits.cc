@@ -49,6 +49,12 @@ void Session::add_uprobes(const std::vector<UprobePlace>& places, const std::str
   add(std::move(visits));
 }
 
+void Session::add_call(std::uint64_t tracepoint, std::uint32_t tag, const std::string& what) {
+  if (plan_.by_scheduler && uprobes_.add_call(tracepoint, tag)) return;
+  // It fires in the kernel: exclude_kernel would hide it.
+  add({VisitTemplate{tracepoint_attr(tracepoint), tag, what}});
+}
+
 void Session::enable_visits(std::uint32_t tag, bool on) {
   for (auto& [tid, events] : threads_) events.enable_visits(tag, on);
 }

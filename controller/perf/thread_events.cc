@@ -30,14 +30,15 @@ std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Nanoseconds open
   events.thread_ = thread;
   events.opened_ns_ = opened_ns;
   events.period_ns_ = events.earlier_period_ns_ = period_ns;
-  auto owner = EventFd::open(bookkeeping_attr(plan.switches), thread.tid, "thread bookkeeping");
+  auto owner = EventFd::open(bookkeeping_attr(plan.switches && !plan.by_scheduler), thread.tid,
+                             "thread bookkeeping");
   if (!owner) return std::nullopt;
   events.owner_ = std::move(*owner);
   events.ring_ = Ring(events.owner_.map_ring(plan.rings.pages));
   // Comes first, so that the birth of threads is not missed.
   if (plan.running) events.owner_.enable();
   if (!events.reopen_sampling(plan)) return std::nullopt;
-  if (plan.waking) {
+  if (plan.waking && !plan.by_scheduler) {
     auto waking = EventFd::open(enabled_if(*plan.waking, plan.running), thread.tid,
                                 "tracepoint sched:sched_waking", &events.owner_);
     if (!waking) return std::nullopt;

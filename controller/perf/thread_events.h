@@ -28,6 +28,9 @@ struct ThreadPlan {
   SamplingFields sampling;
   // The clocks of the cores sample the threads (core_sampling.h): they have none of their own.
   bool by_core = false;
+  // Switches and wake-ups are followed for all threads (scheduler_watch.h): they have no events of
+  // their own for these.
+  bool by_scheduler = false;
   bool leaving = false;  // samples of threads that leave their core (needs stack_bytes)
   std::optional<perf_event_attr> waking;
   std::vector<VisitTemplate> visits;  // with the fields that the session adds
@@ -47,6 +50,9 @@ class ThreadEvents {
 
   ThreadId thread() const { return thread_; }
   Nanoseconds opened_ns() const { return opened_ns_; }
+  // When the thread was told of: at its birth, if that was seen.
+  Nanoseconds since_ns() const { return since_ns_; }
+  void set_since(Nanoseconds time_ns) { since_ns_ = time_ns; }
   unsigned stack_bytes() const { return sampling_.attr().sample_stack_user; }  // of a sample
   // After exec by a thread that is not the main thread.
   void rename(ThreadId thread) { thread_ = thread; }
@@ -120,6 +126,7 @@ class ThreadEvents {
 
   ThreadId thread_;
   Nanoseconds opened_ns_ = 0;
+  Nanoseconds since_ns_ = 0;
   EventFd owner_;
   Ring ring_;
   EventFd sampling_;

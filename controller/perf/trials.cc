@@ -4,8 +4,10 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -32,6 +34,8 @@ constexpr Nanoseconds kSleep = 50 * kMicrosecond;  // long enough for a switch
 // A thread may wait this long for the core on which it blocks.
 constexpr Nanoseconds kBlocking = kSecond;
 constexpr int kLongestSleepMs = 100;  // so that it ends although a wake-up may fail
+constexpr Nanoseconds kTimer = 200 * kMicrosecond;
+constexpr int kTimers = 10;  // in one of them the thread that sets it must stay on its core
 
 // A security module or a seccomp filter may say so of a thread that lives.
 Error no_such_thread() {
@@ -97,8 +101,10 @@ std::optional<std::string> see_times(std::string& nothing) {
 // A thread that waits to be woken, any number of times.
 class Sleeper {
  public:
-  Sleeper() : bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (!bell_) throw Error::from_errno("eventfd", errno);
+  Sleeper()
+      : bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
+    if (!bell_ || !timer_) throw Error::from_errno("eventfd", errno);
     thread_ = start_thread("a try of wake-ups", [this] { sleep(); });
     while (tid_ == 0) std::this_thread::yield();
   }
@@ -112,6 +118,16 @@ class Sleeper {
 
   Tid tid() const { return tid_; }
   void wake() const { (void)eventfd_write(bell_.get(), 1); }
+  // Has it woken in an interrupt of the core on which the caller is now.
+  void wake_in(Nanoseconds ns) const {
+    const itimerspec time{{}, {0, static_cast<long>(ns)}};
+    (void)timerfd_settime(timer_.get(), 0, &time, nullptr);
+  }
+  void wait_until_blocked() const {
+    for (Patience patience(kBlocking); !is_blocked() && !patience.over();) {
+      sleep_until(monotonic_now() + kSleep);
+    }
+  }
   bool is_blocked() const {
     const auto stat = procfs::thread_stat(getpid(), tid_);
     return stat && procfs::is_blocked(procfs::parse_state(*stat));
@@ -121,13 +137,14 @@ class Sleeper {
   void sleep() {
     tid_ = gettid();
     while (!stop_) {
-      pollfd bell = {bell_.get(), POLLIN, 0};
-      eventfd_t rung = 0;
-      if (poll(&bell, 1, kLongestSleepMs) > 0) (void)eventfd_read(bell_.get(), &rung);
+      std::array<pollfd, 2> either{{{bell_.get(), POLLIN, 0}, {timer_.get(), POLLIN, 0}}};
+      std::uint64_t times = 0;
+      if (poll(either.data(), either.size(), kLongestSleepMs) <= 0) continue;
+      for (const pollfd& each : either) (void)!read(each.fd, &times, sizeof times);
     }
   }
 
-  Fd bell_;
+  Fd bell_, timer_;
   std::atomic<Tid> tid_ = 0;
   std::atomic<bool> stop_ = false;
   std::thread thread_;
@@ -142,9 +159,7 @@ std::optional<std::string> see_wake_ups(const WakingFormat& format) {
   plan.waking = waking_attr(format.id);
   const Sleeper sleeper;
   ThreadEvents events = own_events(plan, kPeriod);
-  for (Patience patience(kBlocking); !sleeper.is_blocked() && !patience.over();) {
-    sleep_until(monotonic_now() + kSleep);
-  }
+  sleeper.wait_until_blocked();
   sleeper.wake();
   bool seen = false;
   events.read([&](const Record& record) {
@@ -156,6 +171,56 @@ std::optional<std::string> see_wake_ups(const WakingFormat& format) {
   });
   if (!seen) return std::nullopt;
   return "a wake-up of a thread of ours came, with its number";
+}
+
+bool saw_both_switches(const SchedulerRecords& records) {
+  const auto is_ours = [tid = gettid()](const CoreSwitch& each, Tid CoreSwitch::*which) {
+    return each.*which == tid;
+  };
+  bool out = false;
+  bool in = false;
+  for (const CoreSwitch& each : records.switches) {
+    out = out || (is_ours(each, &CoreSwitch::left) && each.blocked);
+    in = in || is_ours(each, &CoreSwitch::came);
+  }
+  return out && in;
+}
+
+bool saw_waking(const SchedulerRecords& records, Tid woken, WakeContext context) {
+  return std::any_of(records.wakings.begin(), records.wakings.end(), [&](const CoreWaking& waking) {
+    return waking.waker == gettid() && waking.woken == woken && waking.context == context;
+  });
+}
+
+// This thread must stay on the core on which the timer is set.
+bool see_timer(SchedulerWatch& watch, const Sleeper& sleeper) {
+  for (int i = 0; i < kTimers; ++i) {
+    sleeper.wait_until_blocked();
+    sleeper.wake_in(kTimer);
+    for (const Nanoseconds until_ns = monotonic_now() + 2 * kTimer; monotonic_now() < until_ns;) {
+      asm volatile("" ::: "memory");
+    }
+    const auto records = watch.read();
+    if (saw_waking(records, sleeper.tid(), WakeContext::task)) return false;
+    if (saw_waking(records, sleeper.tid(), WakeContext::hardirq)) return true;
+  }
+  return false;
+}
+
+// Returns "" if all was seen, otherwise what was not.
+std::string not_seen(SchedulerWatch& watch, bool wakings) {
+  (void)watch.read();
+  sleep_until(monotonic_now() + kSleep);
+  if (!saw_both_switches(watch.read())) return "loaded, but no switch was recorded";
+  if (!wakings) return "";
+  const Sleeper sleeper;
+  sleeper.wait_until_blocked();
+  (void)watch.read();
+  sleeper.wake();
+  if (!saw_waking(watch.read(), sleeper.tid(), WakeContext::task)) {
+    return "loaded, but no wake-up was recorded";
+  }
+  return see_timer(watch, sleeper) ? "" : "wake-ups by interrupts were not told from others";
 }
 
 }  // namespace
@@ -203,6 +268,28 @@ Trial try_wake_up() {
   if (!format) return {Facility::wake_up, Outcome::refused, reason, "", 0};
   return try_out(Facility::wake_up, "opened, but no record came",
                  [&format] { return see_wake_ups(*format); });
+}
+
+std::optional<SchedulerWatch> try_scheduler(Trial& trial, bool wakings) {
+  std::optional<SchedulerWatch> watch;
+  std::string nothing;
+  const auto once = [&]() -> std::optional<std::string> {
+    if (!watch) {
+      watch.emplace(wakings);
+      watch->start();
+      watch->watch(getpid());
+    }
+    nothing = not_seen(*watch, wakings);
+    if (!nothing.empty()) return std::nullopt;
+    return "what a thread of ours did was seen";
+  };
+  trial = try_out(Facility::scheduler, "loaded, but nothing was recorded", once);
+  if (!trial.is_seen()) {
+    if (!nothing.empty()) trial.finding = nothing;
+    return std::nullopt;
+  }
+  watch->leave(getpid());
+  return watch;
 }
 
 ThreadEvents own_events(ThreadPlan plan, Nanoseconds period_ns) {

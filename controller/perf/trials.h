@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "controller/base/trial.h"
+#include "controller/perf/scheduler_watch.h"
 #include "controller/perf/thread_events.h"
 
 namespace causalctl::perf {
@@ -22,7 +23,13 @@ Trial try_clock();   // a record's time lies between two readings of CLOCK_MONOT
 Trial try_switch_record();
 Trial try_wake_up();  // sched:sched_waking: the record names the thread that was woken
 
-// Makes all four.
+// Returns a started watch of no process, if what a thread of ours did was seen by it: that it left
+// its core and came back, that it woke another one, and that a timer did in an interrupt. `trial`
+// says what was seen, or why not. Takes some 50 ms, in which the kernel's description of its types
+// is read. Without `wakings` wake-ups are neither followed nor tried.
+std::optional<SchedulerWatch> try_scheduler(Trial& trial, bool wakings);
+
+// Makes the first four.
 std::vector<Trial> try_all();
 
 // A plan for own_events() to which what is to be tried is added.

@@ -1,6 +1,7 @@
 #include "controller/perf/uprobe_visits.h"
 
 #include "controller/base/error.h"
+#include "controller/base/log.h"
 #include "controller/perf/visit_trial.h"
 
 namespace causalctl::perf {
@@ -30,13 +31,31 @@ bool UprobeVisits::add(const std::vector<UprobePlace>& places, std::string& reas
   return true;
 }
 
+bool UprobeVisits::add_call(std::uint64_t tracepoint, std::uint32_t tag) {
+  if (!calls_are_counted()) return false;
+  try {
+    if (!calls_) calls_.emplace(target_, Uprobes::Means::calls);
+    calls_->add_call(tracepoint, tag);
+  } catch (const Error& error) {
+    log::verbose("system calls are counted by an event of each thread: {}", error.what());
+    return false;
+  }
+  if (started_) calls_->start();
+  return true;
+}
+
 void UprobeVisits::start() {
   started_ = true;
   if (uprobes_) uprobes_->start();
+  if (calls_) calls_->start();
 }
 
 std::uint64_t UprobeVisits::count(std::uint32_t tag) const {
-  return uprobes_ && tag < Uprobes::kMostTags ? uprobes_->count(tag) : 0;
+  std::uint64_t sum = 0;
+  if (tag >= Uprobes::kMostTags) return sum;
+  if (uprobes_) sum += uprobes_->count(tag);
+  if (calls_) sum += calls_->count(tag);
+  return sum;
 }
 
 }  // namespace causalctl::perf

@@ -1,5 +1,5 @@
-// The visits that uprobes report of all threads of one process. A hit waits here until its thread
-// is known.
+// The visits that BPF programs report of all threads of one process, at uprobes and at system
+// calls. A hit waits here until its thread is known.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,15 @@ class UprobeVisits {
   // Arms the places. Returns false, with the `reason`, where no program can count them here. Throws
   // as Uprobes::add() does.
   bool add(const std::vector<UprobePlace>& places, std::string& reason);
+  // Counts a system call, by the id of its tracepoint. Returns false where that is not possible.
+  bool add_call(std::uint64_t tracepoint, std::uint32_t tag);
   void start();  // visits count from now on
   std::uint64_t count(std::uint32_t tag) const;
 
   // Reads the hits since the last time. Returns how many were lost.
-  std::uint64_t read() { return uprobes_ ? uprobes_->read(hits_) : 0; }
+  std::uint64_t read() {
+    return (uprobes_ ? uprobes_->read(hits_) : 0) + (calls_ ? calls_->read(hits_) : 0);
+  }
   // Calls take(hit) for each hit, which returns whether its thread is known. The others stay for
   // the next time, unless they are older than this.
   template <typename Take>
@@ -41,7 +45,7 @@ class UprobeVisits {
 
   Pid target_;
   bool started_ = false;
-  std::optional<Uprobes> uprobes_;
+  std::optional<Uprobes> uprobes_, calls_;
   std::vector<UprobeHit> hits_;
 };
 

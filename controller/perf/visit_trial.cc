@@ -1,6 +1,7 @@
 #include "controller/perf/visit_trial.h"
 
 #include <fmt/format.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,8 +13,10 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/facility.h"
+#include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/base/statistics.h"
+#include "controller/base/tracefs.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
 #include "controller/perf/kept_open.h"
@@ -106,6 +109,28 @@ UprobeTrial try_events(const std::array<UprobePlace, 2>& places) {
   return both(visit_of(places[0], causalctl_stepped), visit_of(places[1], causalctl_emulated));
 }
 
+bool try_calls() {
+  std::string problem;
+  const auto tracefs = find_tracefs(problem);
+  if (!tracefs) return false;
+  const auto id = procfs::read_number(tracefs->path + "/events/syscalls/sys_enter_getppid/id");
+  if (!id) return false;
+  try {
+    Uprobes calls(getpid(), Uprobes::Means::calls);
+    calls.add_call(static_cast<std::uint64_t>(*id), 0);
+    calls.start();
+    for (int i = 0; i < kHits; ++i) syscall(SYS_getppid);
+    std::vector<UprobeHit> hits;
+    calls.read(hits);
+    const bool all = calls.count(0) == kHits && hits.size() == kHits;
+    keep_open(std::move(calls));
+    return all;
+  } catch (const Error& error) {
+    log::verbose("system calls are counted by an event of each thread: {}", error.what());
+    return false;
+  }
+}
+
 perf_event_attr own_breakpoint() {
   return visit_attr(breakpoint_attr(reinterpret_cast<Address>(&causalctl_stepped)));
 }
@@ -184,6 +209,11 @@ UprobeTrial try_uprobes() {
   } catch (const Error& error) {
     return {refused(Facility::uprobe, error)};
   }
+}
+
+bool calls_are_counted() {
+  static const bool counted = try_calls();
+  return counted;
 }
 
 const Trial& breakpoint_trial() {

@@ -36,6 +36,9 @@ Trial trial_of_visits(Facility facility, std::uint64_t counted, std::uint64_t ma
 Trial try_breakpoint();
 UprobeTrial try_uprobes();
 
+// Returns whether a program counts system calls here, as tried at the first call in this process.
+bool calls_are_counted();
+
 int free_debug_registers();  // of this thread: how many perf events can have
 
 // Return what the trials found at their first call in this process.

@@ -298,14 +298,12 @@ Armed Arming::usdt(const Point& point, const UsdtSpec& spec, std::uint32_t tag) 
 Armed Arming::system_call(const Point& point, const SyscallSpec& spec, std::uint32_t tag) {
   const auto id = syscall_tracepoint(tracefs_of_calls().path, spec.name);
   if (!id) throw UsageError(fmt::format("progress point '{}': no such system call", point.name));
-  auto event = visit(point, tag, "tracepoint");
-  event.attr.type = PERF_TYPE_TRACEPOINT;
-  event.attr.config = *id;  // fires in the kernel: exclude_kernel would hide it
+  const std::string what = fmt::format("tracepoint for progress point '{}'", point.name);
   try {
-    session_.add({event});
+    session_.add_call(*id, tag, what);
   } catch (const Error& error) {
     if (!is_permission(error)) throw;
-    throw Error::from_errno(event.what, error.error_number(),
+    throw Error::from_errno(what, error.error_number(),
                             "tracepoints need root, CAP_PERFMON or perf_event_paranoid -1");
   }
   return {CountedBy::tracepoint, 1, 0};

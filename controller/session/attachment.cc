@@ -169,6 +169,7 @@ void Attachment::attach(perf::SessionOptions options) {
   options.ours = {getpid(), guardian_.helper()};
   options.tried = tried_;
   session_ = std::make_unique<perf::Session>(target_, options);
+  if (const auto& trial = session_->scheduler_trial()) record({*trial}, recording_);
   armory_ = arm_points(count_by_, points_, target_, *session_, recording_);
   watch_for_unloads();
 }

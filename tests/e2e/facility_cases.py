@@ -49,6 +49,11 @@ def replaced(facility, warning, **more):
                             says(facility, warning)), **more)
 
 
+def watched_by_perf(outcome):
+    found = outcome.report()["facilities"]
+    return expect(found.get("scheduler") == "never-fired", f"scheduler is broken: {found}")
+
+
 CASES = [
     doctor("sample", MISSING, "samples", "opened, but no sample came: there is no profile without",
            possible=False),
@@ -62,6 +67,9 @@ CASES = [
     doctor("sigtrap", LIMITED, "sigtrap events",
            "an event was opened on ourselves, but no SIGTRAP came: pauses go by ptrace, with more "
            "disturbance"),
+    doctor("scheduler", LIMITED, "watching by BPF",
+           "loaded, but nothing was recorded: threads have perf events of their own, which costs the "
+           "target more"),
     doctor("bpf", LIMITED, "BPF programs",
            "a program was loaded, but never ran at its event: before each pause /proc is read "
            "instead, which sees a change later"),
@@ -84,6 +92,9 @@ CASES = [
              "pauses by ptrace: an event was opened on ourselves, but no SIGTRAP came"),
     replaced("bpf", "shots are not held back in the kernel (a program was loaded, but never ran at "
                     "its event): /proc is read before each of them"),
+    # Another way tells the same, so there is nothing to warn of.
+    profiled("attach_broken_scheduler", attach_json(), pretend_broken="scheduler",
+             checks=(well_formed, digest_same, visits("round_done", 20), watched_by_perf)),
     Case("doctor_idle", ("doctor", "{pid}"), ("{targets}/idle",),
          target_output=patterns("^rounds 0$", "^eintr 0$"),
          stdout=patterns("^limited +activity +it does not run now: no sample in half a second$",

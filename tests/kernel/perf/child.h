@@ -54,6 +54,13 @@ std::vector<T> only(const std::vector<Event>& events) {
   return found;
 }
 
+// Has the test run twice: its session follows switches and wake-ups by BPF programs, where that
+// works, and by perf events.
+inline SessionOptions either_way(SessionOptions options = {}) {
+  options.scheduler = GENERATE(true, false);
+  return options;
+}
+
 // Returns false, and says so, if perf events are forbidden altogether.
 bool perf_is_allowed();
 

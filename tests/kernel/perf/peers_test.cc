@@ -79,7 +79,7 @@ TEST_CASE("Who talks to the target is followed, with all its threads", "[perf]")
     std::thread other([] { usleep(10'000'000); });
     ask(line.asked.ends[1], line.answered.ends[0], 10'000);
   });
-  Session session(target.pid(), {});
+  Session session(target.pid(), either_way());
   if (!begin(session, target, client)) return;
   std::vector<Event> events;
   const auto both = [](const auto& so_far) { return peer_starts(so_far).size() == 2; };
@@ -157,7 +157,7 @@ TEST_CASE("Who is woken by the target, but does not wake it, is not followed", "
     }
   });
   stranger.go();
-  Session session(target.pid(), {});
+  Session session(target.pid(), either_way());
   if (!begin(session, target, listener)) return;
   std::vector<Event> events;
   const auto woken_often = [](const auto& so_far) { return only<WakeEvent>(so_far).size() > 1000; };
@@ -180,7 +180,7 @@ TEST_CASE("Who is connected with the target is followed, though it never wakes i
     while (read(line.ends[1], &request, 1) == 1) {
     }
   });
-  Session session(target.pid(), {});
+  Session session(target.pid(), either_way());
   if (!begin(session, target, client)) return;
   std::vector<Event> events;
   const auto followed = [](const auto& so_far) { return !peer_starts(so_far).empty(); };
@@ -199,7 +199,7 @@ TEST_CASE("Who got a message or two is not followed", "[perf]") {
     ask(line.ends[1], line.ends[1], 5);
     await_go();
   });
-  Session session(target.pid(), {});
+  Session session(target.pid(), either_way());
   if (!begin(session, target, client)) return;
   std::vector<Event> events;
   drain_until(
@@ -221,7 +221,7 @@ TEST_CASE("A peer that executes another program is followed under its new number
       execl("/bin/sh", "sh", "-c", "while printf r && head -c 1 >/dev/null; do :; done", nullptr);
     }).join();
   });
-  Session session(target.pid(), {});
+  Session session(target.pid(), either_way());
   if (!begin(session, target, client)) return;
   std::vector<Event> events;
   std::set<Tid> alive;

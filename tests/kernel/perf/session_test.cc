@@ -177,7 +177,7 @@ TEST_CASE("Switches in and out alternate, and a sleeper is blocked, not preempte
     const timespec one_ms{0, kMillisecond};  // relative, so it cannot be over before it begins
     for (int i = 0; i < 20; ++i) nanosleep(&one_ms, nullptr);
   });
-  Session session(child.pid(), {});
+  Session session(child.pid(), either_way());
   session.start();
   child.go();
   std::vector<Event> events;
@@ -220,7 +220,7 @@ TEST_CASE("Two threads that wake each other give edges with the right ends", "[p
     play(0);
     other.join();
   });
-  Session session(child.pid(), {});
+  Session session(child.pid(), either_way());
   if (!session.limits().wake_edges) {
     WARN("no wake edges: " << session.limits().reasons[0]);
     return;

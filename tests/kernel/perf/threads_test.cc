@@ -50,7 +50,7 @@ TEST_CASE("Threads there at the attach and those started later are all sampled",
   });
   child.go();
   while (cpu_time_of(child.pid()) < 5 * kMillisecond) sleep_until(monotonic_now() + kMillisecond);
-  Session session(child.pid(), {.period_ns = 500 * kMicrosecond});
+  Session session(child.pid(), either_way({.period_ns = 500 * kMicrosecond}));
   session.start();
   child.go();
   std::vector<Event> events;
@@ -78,7 +78,7 @@ TEST_CASE("A thread that is blocked when it is found is said to be", "[perf]") {
   if (!perf_is_allowed()) return;
   Child child([] { spin_for(kSecond); });
   const auto found_blocked = [&] {  // at its start it waits for go()
-    Session session(child.pid(), {});
+    Session session(child.pid(), either_way());
     session.start();
     std::vector<Event> events;
     REQUIRE(drain_until(session, events,
@@ -116,7 +116,7 @@ TEST_CASE("A storm of threads leaks nothing and loses no thread unreported", "[p
         std::thread(be_seen).join();
       }
     });
-    Session session(child.pid(), {});
+    Session session(child.pid(), either_way());
     session.start();
     child.go();
     std::vector<Event> events;
@@ -148,7 +148,7 @@ TEST_CASE("A child process is none of the target's threads", "[perf]") {
     }
     waitpid(pid, nullptr, 0);
   });
-  Session session(child.pid(), {});
+  Session session(child.pid(), either_way());
   session.start();
   child.go();
   std::vector<Event> events;
@@ -198,7 +198,7 @@ TEST_CASE("An exec by a second thread makes it the first", "[perf]") {
     });
     other.join();
   });
-  Session session(child.pid(), {});
+  Session session(child.pid(), either_way());
   session.start();
   std::vector<Event> events;
   go_until_both_followed(child, session, events);
@@ -222,7 +222,7 @@ TEST_CASE("An exec by a second thread makes it the first", "[perf]") {
 TEST_CASE("A killed target ends in one exit event a thread", "[perf]") {
   if (!perf_is_allowed()) return;
   Child child([] { spin_for(100 * kSecond); });
-  Session session(child.pid(), {});
+  Session session(child.pid(), either_way());
   session.start();
   child.go();
   std::vector<Event> events;

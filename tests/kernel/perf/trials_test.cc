@@ -90,6 +90,34 @@ TEST_CASE("one event of wake-ups stays open, as the last one is dear to close", 
   CHECK(open_perf_events() == kept);
 }
 
+TEST_CASE("BPF programs see what a thread of ours does, and end with their watch", "[perf]") {
+  const auto files = open_files();
+  const auto threads = procfs::threads(getpid()).size();
+  for (const bool wakings : {true, false}) {
+    Trial trial;
+    auto watch = try_scheduler(trial, wakings);
+    INFO(trial.finding);
+    if (trial.outcome == Outcome::refused) {
+      WARN(trial.finding);
+      return;
+    }
+    CHECK(trial.outcome == Outcome::seen);
+    REQUIRE(watch);
+    (void)watch->read();
+    sleep_until(monotonic_now() + kMillisecond);
+    CHECK(watch->read().switches.empty());  // it follows no process
+    watch->watch(getpid());
+    sleep_until(monotonic_now() + kMillisecond);
+    CHECK(watch->read().switches.size() >= 2);
+  }
+  CHECK(open_files() == files);
+  CHECK(procfs::threads(getpid()).size() == threads);
+  const PretendBroken seam("scheduler");
+  Trial broken;
+  CHECK_FALSE(try_scheduler(broken, true));
+  CHECK(broken.outcome == Outcome::never_fired);
+}
+
 TEST_CASE("what is pretended to be broken never fires, and only that", "[perf]") {
   const auto [broken, finding] = GENERATE(table<Facility, std::string>({
       {Facility::sample, "opened, but no sample came"},

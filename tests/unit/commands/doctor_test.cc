@@ -50,8 +50,8 @@ TEST_CASE("what a try has shown, and what follows from it", "[progress][doctor]"
     CHECK(none.finding == "opened, but: there is no profile without");
     CHECK_FALSE(profile_possible({none}));
   }
-  for (const Facility facility :
-       {Facility::switch_record, Facility::wake_up, Facility::sigtrap, Facility::bpf}) {
+  for (const Facility facility : {Facility::switch_record, Facility::wake_up, Facility::scheduler,
+                                  Facility::sigtrap, Facility::bpf}) {
     for (const Outcome outcome : {Outcome::never_fired, Outcome::refused}) {
       const Check check = check_trial({facility, outcome, "why", "", 0});
       CHECK(check.verdict == Verdict::limited);
@@ -104,6 +104,7 @@ TEST_CASE("what to do about what cannot be opened", "[progress][doctor]") {
   CHECK(remedy(Facility::clock) == kRunAsRoot);
   CHECK(remedy(Facility::switch_record) == kRunAsRoot);
   CHECK(remedy(Facility::wake_up) == "run as root, or with CAP_PERFMON and CAP_DAC_READ_SEARCH");
+  CHECK(remedy(Facility::scheduler) == "run as root, or with CAP_BPF and CAP_PERFMON");
   CHECK(remedy(Facility::sigtrap) == "Linux 5.19 or newer");
   CHECK(remedy(Facility::bpf) == "Linux 6.11 or newer, and root or CAP_BPF and CAP_PERFMON");
 

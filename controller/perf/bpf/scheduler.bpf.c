@@ -1,0 +1,103 @@
+// Writes a record for each switch of a thread of the watched processes, and for each wake-up that
+// one of them makes.
+//
+// The fields of the kernel's structures are found by the names below when the program is loaded
+// (CO-RE, Documentation/bpf/libbpf/libbpf_overview.rst), so it is built without the headers of a
+// kernel. It runs with the core's run queue locked: nothing here may wake the reader.
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "controller/perf/bpf/scheduler_record.h"
+
+struct cfs_rq {
+  void* rq;
+} __attribute__((preserve_access_index));
+struct sched_entity {
+  struct cfs_rq* cfs_rq;
+} __attribute__((preserve_access_index));
+struct task_struct {
+  int pid;
+  int tgid;
+  unsigned int __state;
+  struct sched_entity se;
+} __attribute__((preserve_access_index));
+
+// How far the core's count of interrupts (`__preempt_count`) lies from its run queue. Both are
+// variables of each core, of which the kernel need not tell the addresses (CONFIG_KALLSYMS_ALL).
+const volatile __s64 from_queue_to_count;
+
+// The bits of that count (include/linux/preempt.h).
+#define IN_SOFTIRQ 0x00000100
+#define IN_HARDIRQ 0x00ff0000  // NMIs, too
+
+__u8 watched[WATCHED_BYTES];  // of a process n, bit n % 8 of byte n / 8; set by us
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 1);  // one for each core, which is set when it is loaded
+  __type(key, __u32);
+  __type(value, struct SchedulerBuffer);
+} buffers SEC(".maps");
+
+static __always_inline int is_watched(__u32 process) {
+  return watched[process / 8 & (WATCHED_BYTES - 1)] >> process % 8 & 1;
+}
+
+// An interrupt may write records on the same core meanwhile. Then they get the next numbers.
+static __always_inline void write(__s32 tid, __s32 other, __u16 kind, __u16 flags) {
+  const __u32 core = bpf_get_smp_processor_id();
+  struct SchedulerBuffer* buffer = bpf_map_lookup_elem(&buffers, &core);
+  if (!buffer) return;
+  if (buffer->written - buffer->read >= SCHEDULER_RECORDS - SCHEDULER_SPARE) {
+    __sync_fetch_and_add(&buffer->lost, 1);
+    return;
+  }
+  const __u64 number = __sync_fetch_and_add(&buffer->written, 1);
+  struct SchedulerRecord* record = &buffer->records[number & (SCHEDULER_RECORDS - 1)];
+  record->time_ns = bpf_ktime_get_ns();
+  record->tid = tid;
+  record->other = other;
+  record->kind = kind;
+  record->flags = flags;
+  barrier();
+  *(volatile __u32*)&record->number = (__u32)number + 1;
+}
+
+// The state is read from the thread: the one that the tracepoint tells, from Linux 5.18, is that of
+// before the scheduler saw a signal that keeps the thread running (__schedule() of
+// kernel/sched/core.c).
+SEC("tp_btf/sched_switch")
+int BPF_PROG(causalctl_runs, _Bool preempted, struct task_struct* left, struct task_struct* came) {
+  __u16 flags = 0;
+  if (is_watched(left->tgid)) flags |= SCHEDULER_LEFT_IN_SET;
+  if (is_watched(came->tgid)) flags |= SCHEDULER_CAME_IN_SET;
+  if (flags == 0) return 0;
+  if (!preempted && left->__state != 0) flags |= SCHEDULER_LEFT_BLOCKED;
+  write(left->pid, came->pid, SCHEDULER_SWITCH, flags);
+  return 0;
+}
+
+static __u16 interrupted_by(void) {
+  const struct task_struct* current = bpf_get_current_task_btf();
+  const char* queue = current->se.cfs_rq->rq;
+  __u32 count = 0;
+  bpf_probe_read_kernel(&count, sizeof count, queue + from_queue_to_count);
+  __u16 flags = 0;
+  if (count & IN_SOFTIRQ) flags |= SCHEDULER_IN_SOFTIRQ;
+  if (count & IN_HARDIRQ) flags |= SCHEDULER_IN_HARDIRQ;
+  return flags;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(causalctl_wake, struct task_struct* woken) {
+  const __u64 waker = bpf_get_current_pid_tgid();
+  if (!is_watched(waker >> 32)) return 0;
+  write((__s32)waker, woken->pid, SCHEDULER_WAKING, interrupted_by());
+  return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

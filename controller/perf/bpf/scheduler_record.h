@@ -1,0 +1,51 @@
+// What scheduler.bpf.c and scheduler_watch.cc share: for each core a buffer of records. In C,
+// because the program for the kernel is.
+//
+// A BPF ring would take some 200 ns for a record, most of it for a lock that all cores take; this
+// takes 50.
+#pragma once
+
+#include <linux/types.h>
+
+enum SchedulerRecordKind {
+  SCHEDULER_SWITCH = 1,
+  SCHEDULER_WAKING = 2,
+};
+
+enum SchedulerRecordFlag {
+  // Of a switch.
+  SCHEDULER_LEFT_IN_SET = 1,   // the thread that leaves the core is of a watched process
+  SCHEDULER_CAME_IN_SET = 2,   // so is the one that comes
+  SCHEDULER_LEFT_BLOCKED = 4,  // the thread that leaves goes to sleep; otherwise it wants to run
+  // Of a wake-up: it was made in an interrupt, and the waker is the interrupted thread.
+  SCHEDULER_IN_SOFTIRQ = 8,
+  SCHEDULER_IN_HARDIRQ = 16,
+};
+
+// Threads are numbered as in the initial pid namespace.
+struct SchedulerRecord {
+  __u64 time_ns;  // of CLOCK_MONOTONIC of the initial time namespace
+  __s32 tid;      // the thread that leaves, or wakes
+  __s32 other;    // the thread that comes, or is woken
+  __u16 kind;     // SchedulerRecordKind
+  __u16 flags;    // SchedulerRecordFlag
+  __u32 number;   // of the record plus 1, in 32 bits; written last
+};
+
+enum {
+  SCHEDULER_RECORDS = 1 << 15,  // of a core: half a second of 60,000 a second
+  // So many are kept free for those who are writing when the buffer fills.
+  SCHEDULER_SPARE = 8,
+};
+
+// Record n stands in records[n % SCHEDULER_RECORDS].
+struct SchedulerBuffer {
+  __u64 written;  // the number of the record that comes next
+  __u64 lost;     // for want of room
+  __u64 unused[6];
+  __u64 read;  // the number of the record that is read next; written by the reader
+  __u64 unused_too[7];
+  struct SchedulerRecord records[SCHEDULER_RECORDS];
+};
+
+enum { WATCHED_BYTES = 1 << 19 };  // a bit for each process number that there can be

@@ -1,0 +1,183 @@
+#include "controller/perf/scheduler_watch.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "controller/base/error.h"
+#include "controller/base/fd.h"
+#include "controller/perf/bpf/scheduler.skel.h"
+#include "controller/perf/bpf/scheduler_record.h"
+#include "controller/perf/bpf_numbers.h"
+#include "controller/perf/bpf_program.h"
+#include "controller/perf/kernel_time.h"
+
+namespace causalctl::perf {
+namespace {
+
+struct BtfFree {
+  void operator()(btf* types) const { btf__free(types); }
+};
+using Btf = std::unique_ptr<btf, BtfFree>;
+
+// Returns the offset of a variable among those that each core has, and its type.
+std::optional<std::pair<std::int64_t, std::uint32_t>> core_variable(const btf* types,
+                                                                    std::string_view name) {
+  const int section = btf__find_by_name_kind(types, ".data..percpu", BTF_KIND_DATASEC);
+  if (section < 0) return std::nullopt;
+  const btf_type* all = btf__type_by_id(types, static_cast<std::uint32_t>(section));
+  for (unsigned i = 0; i < btf_vlen(all); ++i) {
+    const btf_var_secinfo& each = btf_var_secinfos(all)[i];
+    const btf_type* variable = btf__type_by_id(types, each.type);
+    if (name == btf__name_by_offset(types, variable->name_off)) {
+      return std::pair(static_cast<std::int64_t>(each.offset), variable->type);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> offset_of_member(const btf* types, std::uint32_t structure,
+                                             std::string_view name) {
+  const btf_type* type = btf__type_by_id(types, structure);
+  if (type == nullptr || !btf_is_composite(type)) return std::nullopt;
+  constexpr std::uint32_t kBits = 8;
+  for (unsigned i = 0; i < btf_vlen(type); ++i) {
+    if (name == btf__name_by_offset(types, btf_members(type)[i].name_off)) {
+      return btf_member_bit_offset(type, i) / kBits;
+    }
+  }
+  return std::nullopt;
+}
+
+// The count was a variable of its own until Linux 6.1, is one from 6.15, and was a member of
+// `pcpu_hot` between.
+std::optional<std::int64_t> offset_of_count(const btf* types) {
+  if (const auto own = core_variable(types, "__preempt_count")) return own->first;
+  const auto hot = core_variable(types, "pcpu_hot");
+  if (!hot) return std::nullopt;
+  const auto member = offset_of_member(types, hot->second, "preempt_count");
+  return member ? std::optional(hot->first + *member) : std::nullopt;
+}
+
+std::int64_t from_queue_to_count() {
+  const Btf types(btf__load_vmlinux_btf());
+  if (!types) {
+    throw Error("the kernel does not describe its types (/sys/kernel/btf/vmlinux)",
+                "use a kernel with CONFIG_DEBUG_INFO_BTF");
+  }
+  const auto queue = core_variable(types.get(), "runqueues");
+  const auto count = offset_of_count(types.get());
+  if (!queue || !count) throw Error("the kernel's count of interrupts was not found in its types");
+  return *count - queue->first;
+}
+
+}  // namespace
+
+struct SchedulerWatch::Impl {
+  SchedulerBuffer& buffer(std::size_t core) const {
+    return reinterpret_cast<SchedulerBuffer*>(buffers.data())[core];
+  }
+  std::uint8_t& bits_of(Pid process) const {
+    return object->bss->watched[static_cast<std::size_t>(process) / 8 % WATCHED_BYTES];
+  }
+
+  BpfObject<scheduler_bpf> object;
+  std::size_t cores = 0;
+  Mapping buffers;
+  std::uint64_t lost_told = 0;
+};
+
+namespace {
+
+constexpr unsigned kBits = 8;
+
+std::uint8_t bit_of(Pid process) {
+  return static_cast<std::uint8_t>(1U << (static_cast<unsigned>(process) % kBits));
+}
+
+void translate(const SchedulerRecord& record, std::uint32_t core, SchedulerRecords& into) {
+  const Nanoseconds time_ns = own_time(record.time_ns);
+  const auto has = [&](unsigned flag) { return (record.flags & flag) != 0; };
+  if (record.kind == SCHEDULER_SWITCH) {
+    into.switches.push_back({time_ns, core, has(SCHEDULER_LEFT_IN_SET) ? record.tid : 0,
+                             has(SCHEDULER_LEFT_BLOCKED),
+                             has(SCHEDULER_CAME_IN_SET) ? record.other : 0});
+  } else {
+    const WakeContext context = has(SCHEDULER_IN_HARDIRQ)   ? WakeContext::hardirq
+                                : has(SCHEDULER_IN_SOFTIRQ) ? WakeContext::softirq
+                                                            : WakeContext::task;
+    into.wakings.push_back({time_ns, record.tid, record.other, context});
+  }
+}
+
+// Reads up to the first record that is still being written.
+void read_core(SchedulerBuffer& buffer, std::uint32_t core, SchedulerRecords& into) {
+  const std::uint64_t end = __atomic_load_n(&buffer.written, __ATOMIC_ACQUIRE);
+  std::uint64_t next = buffer.read;
+  for (; next != end; ++next) {
+    const SchedulerRecord& record = buffer.records[next % SCHEDULER_RECORDS];
+    const auto number = __atomic_load_n(&record.number, __ATOMIC_ACQUIRE);
+    if (number != static_cast<std::uint32_t>(next + 1)) break;
+    translate(record, core, into);
+  }
+  __atomic_store_n(&buffer.read, next, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+SchedulerWatch::SchedulerWatch(bool wakings) : impl_(std::make_unique<Impl>()) {
+  if (namespace_of_numbers(getpid())) {
+    throw Error("we are in a pid namespace, in which threads have other numbers",
+                "run causalctl on the host, outside of the container");
+  }
+  auto& object = impl_->object;
+  impl_->cores = static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
+  object->rodata->from_queue_to_count = from_queue_to_count();
+  throw_if_failed(
+      bpf_map__set_max_entries(object->maps.buffers, static_cast<std::uint32_t>(impl_->cores)),
+      "sizing of a BPF map");
+  bpf_program__set_autoload(object->progs.causalctl_wake, wakings);
+  object.load();
+  const std::size_t bytes = impl_->cores * sizeof(SchedulerBuffer);
+  void* const address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                             bpf_map__fd(object->maps.buffers), 0);
+  if (address == MAP_FAILED) throw Error::from_errno("mmap of a BPF map", errno);
+  impl_->buffers = Mapping(address, bytes);
+}
+
+void SchedulerWatch::watch(Pid process) {
+  __atomic_fetch_or(&impl_->bits_of(process), bit_of(process), __ATOMIC_RELAXED);
+}
+
+void SchedulerWatch::leave(Pid process) {
+  const auto others = static_cast<std::uint8_t>(~bit_of(process));
+  __atomic_fetch_and(&impl_->bits_of(process), others, __ATOMIC_RELAXED);
+}
+
+void SchedulerWatch::start() { impl_->object.attach(); }
+
+SchedulerRecords SchedulerWatch::read() {
+  SchedulerRecords records;
+  std::uint64_t lost = 0;
+  for (std::size_t core = 0; core < impl_->cores; ++core) {
+    SchedulerBuffer& buffer = impl_->buffer(core);
+    read_core(buffer, static_cast<std::uint32_t>(core), records);
+    lost += __atomic_load_n(&buffer.lost, __ATOMIC_RELAXED);
+  }
+  records.lost = lost - std::exchange(impl_->lost_told, lost);
+  return records;
+}
+
+SchedulerWatch::~SchedulerWatch() = default;
+SchedulerWatch::SchedulerWatch(SchedulerWatch&&) noexcept = default;
+SchedulerWatch& SchedulerWatch::operator=(SchedulerWatch&&) noexcept = default;
+
+}  // namespace causalctl::perf

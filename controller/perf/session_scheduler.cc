@@ -1,0 +1,109 @@
+// The part of a session that follows switches and wake-ups by BPF programs.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "controller/base/log.h"
+#include "controller/perf/session.h"
+#include "controller/perf/trials.h"
+
+namespace causalctl::perf {
+namespace {
+
+// A thread that is not known by then has ended before it was seen, or is not to be followed.
+constexpr Nanoseconds kMostEarly = 300 * kMillisecond;
+// So long after the tracepoint a thread's event at the same switch comes, if the machine stalls.
+constexpr Nanoseconds kMostBetween = 10 * kMillisecond;
+
+// Calls give(each) for the records of before, then for the fresh ones; keeps those of threads that
+// are not known yet.
+template <typename Change, typename Give>
+void give_all(std::vector<Change>& early, std::vector<Change> fresh, Nanoseconds older_than_ns,
+              Give&& give) {
+  const auto is_done = [&](Change& each) { return give(each) || each.time_ns < older_than_ns; };
+  std::erase_if(early, is_done);
+  std::erase_if(fresh, is_done);
+  early.insert(early.end(), fresh.begin(), fresh.end());
+}
+
+}  // namespace
+
+void Session::open_scheduler() {
+  scheduler_trial_.emplace();
+  scheduler_ = try_scheduler(*scheduler_trial_, plan_.waking.has_value());
+  plan_.by_scheduler = scheduler_.has_value();
+  log::verbose("switches and wake-ups by BPF: {}", scheduler_trial_->finding);
+}
+
+void Session::read_scheduler(Nanoseconds now_ns) {
+  SchedulerRecords records = scheduler_->read();
+  losses_.records_lost += records.lost;
+  if (records.lost > 0) lost_since_scan_ = true;
+  give_early(now_ns, std::move(records));
+  give_leaving(now_ns);
+}
+
+// A thread's event at a switch comes after the scheduler's tracepoint (__schedule() and
+// prepare_task_switch() of kernel/sched/core.c). But the sample is of before the switch.
+void Session::give_leaving(Nanoseconds now_ns) {
+  for (SampleEvent& sample : std::exchange(leaving_, {})) {
+    const auto& times = left_[sample.thread.tid];
+    const auto later = std::upper_bound(times.begin(), times.end(), sample.time_ns);
+    const Nanoseconds left_ns = later == times.begin() ? 0 : *std::prev(later);
+    if (sample.time_ns - left_ns < kMostBetween) sample.time_ns = left_ns - 1;
+    merger_.push(std::move(sample));
+  }
+  const Nanoseconds before_ns = std::exchange(drained_before_ns_, now_ns) - kMostBetween;
+  for (auto& [tid, times] : left_) {
+    std::erase_if(times, [before_ns](Nanoseconds time_ns) { return time_ns < before_ns; });
+  }
+  std::erase_if(left_, [](const auto& entry) { return entry.second.empty(); });
+}
+
+void Session::give_early(Nanoseconds now_ns, SchedulerRecords records) {
+  const Nanoseconds older_than_ns = now_ns - kMostEarly;
+  give_all(early_switches_, std::move(records.switches), older_than_ns,
+           [this](CoreSwitch& change) { return give(change); });
+  give_all(early_wakings_, std::move(records.wakings), older_than_ns,
+           [this](const CoreWaking& waking) { return give(waking); });
+}
+
+std::optional<ThreadId> Session::thread_at(Tid tid, Nanoseconds time_ns) const {
+  const auto thread = threads_.find(tid);
+  if (thread == threads_.end()) return peers_.thread_at(tid, time_ns);
+  if (time_ns < thread->second.since_ns()) return std::nullopt;
+  return thread->second.thread();
+}
+
+bool Session::give(CoreSwitch& change) {
+  const auto& [time_ns, cpu, left, blocked, came] = change;
+  if (left != 0) {
+    if (const auto thread = thread_at(left, time_ns)) {
+      merger_.push(SwitchEvent{*thread, time_ns, cpu,
+                               blocked ? SwitchKind::out_blocked : SwitchKind::out_preempted});
+      if (plan_.leaving) left_[left].push_back(time_ns);
+      change.left = 0;
+    }
+  }
+  if (came != 0) {
+    if (const auto thread = thread_at(came, time_ns)) {
+      merger_.push(SwitchEvent{*thread, time_ns, cpu, SwitchKind::in});
+      if (threads_.contains(came)) ++switches_in_;
+      change.came = 0;
+    }
+  }
+  return change.left == 0 && change.came == 0;
+}
+
+bool Session::give(const CoreWaking& waking) {
+  const auto thread = thread_at(waking.waker, waking.time_ns);
+  if (!thread) return false;
+  if (threads_.contains(waking.waker)) {
+    give_wake(*thread, waking.woken, waking.time_ns, waking.context);
+  } else {
+    merger_.push(WakeEvent{*thread, waking.woken, waking.time_ns, waking.context});
+  }
+  return true;
+}
+
+}  // namespace causalctl::perf
