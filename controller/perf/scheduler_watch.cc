@@ -57,8 +57,7 @@ std::optional<std::int64_t> offset_of_member(const btf* types, std::uint32_t str
   return std::nullopt;
 }
 
-// The count was a variable of its own until Linux 6.1, is one from 6.15, and was a member of
-// `pcpu_hot` between.
+// The count is a variable of its own; from Linux 6.2 to 6.14 it is a member of `pcpu_hot`.
 std::optional<std::int64_t> offset_of_count(const btf* types) {
   if (const auto own = core_variable(types, "__preempt_count")) return own->first;
   const auto hot = core_variable(types, "pcpu_hot");
@@ -166,7 +165,7 @@ void SchedulerWatch::start() { impl_->object.attach(); }
 
 SchedulerRecords SchedulerWatch::read() {
   SchedulerRecords records;
-  std::uint64_t lost = 0;
+  std::uint64_t lost = __atomic_load_n(&impl_->object->bss->without_buffer, __ATOMIC_RELAXED);
   for (std::size_t core = 0; core < impl_->cores; ++core) {
     SchedulerBuffer& buffer = impl_->buffer(core);
     read_core(buffer, static_cast<std::uint32_t>(core), records);

@@ -35,7 +35,7 @@ struct CoreWaking {  // by a thread of a watched process
   WakeContext context = WakeContext::task;
 };
 
-struct SchedulerRecords {  // each in the order of time, as far as one core is concerned
+struct SchedulerRecords {  // core by core, and of each core nearly in the order of time
   std::vector<CoreSwitch> switches;
   std::vector<CoreWaking> wakings;
   std::uint64_t lost = 0;  // for want of room

@@ -135,8 +135,8 @@ std::vector<Event> Session::drain(Nanoseconds now_ns) {
   losses_.records_lost += uprobes_.read();
   give_hits(now_ns - kLongestUnknown);
   if (cores_) read_cores();
-  if (scheduler_) read_scheduler(now_ns);
   move_renamed();
+  if (scheduler_) read_scheduler();
   for (const ThreadId thread : std::exchange(exits_, {})) {
     const auto entry = threads_.find(thread.tid);
     if (entry != threads_.end() && entry->second.thread() == thread) finish(thread.tid, now_ns);
@@ -145,10 +145,11 @@ std::vector<Event> Session::drain(Nanoseconds now_ns) {
     return left.common.time_ns < right.common.time_ns;
   });
   for (const auto& fork : std::exchange(forks_, {})) handle_fork(fork);
-  if (scheduler_) give_early(now_ns, {});
+  if (scheduler_) give_early(now_ns - kLongestUnknown, {});
   give_hits(now_ns - kLongestUnknown);  // of threads that are known by now
   if (lost_since_scan_ || threads_.empty() || now_ns >= next_scan_ns_) rescan(now_ns);
   leave_cores_if_throttled();
+  if (scheduler_) give_leaving(now_ns);  // after all rings that can have such samples
   return merger_.take_until(now_ns - kGuard);
 }
 
@@ -268,8 +269,9 @@ void Session::handle(ThreadEvents& events, const Record& record) {
       events.throttling().leaves(common.time_ns);
     } else {
       events.throttling().comes(common.time_ns);
-      ++switches_in_;
     }
+    if (scheduler_) return;  // which tells the same; a clock that is stopped must know it, too
+    if (!change->out) ++switches_in_;
     merger_.push(SwitchEvent{thread, common.time_ns, common.cpu, switch_kind(*change)});
   } else if (const auto* fork = std::get_if<ForkRecord>(&record)) {
     if (fork->pid == target_ && fork->parent_pid == target_) forks_.push_back(*fork);

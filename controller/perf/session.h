@@ -133,11 +133,12 @@ class Session final : public EventSource {
   void read(ThreadEvents& events);
   void read_cores();
   void open_scheduler();
-  void read_scheduler(Nanoseconds now_ns);
-  void give_early(Nanoseconds now_ns, SchedulerRecords fresh);
+  void read_scheduler();
+  // Gives what was recorded of threads that are known. Keeps the rest, unless it is older.
+  void give_early(Nanoseconds older_than_ns, SchedulerRecords fresh);
   void give_leaving(Nanoseconds now_ns);
   // Returns whether the threads are known; those that are not may be later.
-  bool give(CoreSwitch& change);  // and takes out those that are known
+  bool give(CoreSwitch& change);  // a thread that was known is 0 in it afterwards
   bool give(const CoreWaking& waking);
   std::optional<ThreadId> thread_at(Tid tid, Nanoseconds time_ns) const;
   void handle(ThreadEvents& events, const Record& record);
@@ -165,7 +166,8 @@ class Session final : public EventSource {
 
   std::optional<SchedulerWatch> scheduler_;
   std::optional<Trial> scheduler_trial_;
-  // What threads did before their FORK records were read.
+  // Switches and wake-ups of threads that are not known yet, because their FORK records were not
+  // read.
   std::vector<CoreSwitch> early_switches_;
   std::vector<CoreWaking> early_wakings_;
   std::vector<SampleEvent> leaving_;  // of threads that leave their cores, in this drain

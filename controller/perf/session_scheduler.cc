@@ -10,9 +10,8 @@
 namespace causalctl::perf {
 namespace {
 
-// A thread that is not known by then has ended before it was seen, or is not to be followed.
-constexpr Nanoseconds kMostEarly = 300 * kMillisecond;
-// So long after the tracepoint a thread's event at the same switch comes, if the machine stalls.
+// The most time between the tracepoint and the thread's event at the same switch: some
+// microseconds, unless the machine stalls.
 constexpr Nanoseconds kMostBetween = 10 * kMillisecond;
 
 // Calls give(each) for the records of before, then for the fresh ones; keeps those of threads that
@@ -35,17 +34,18 @@ void Session::open_scheduler() {
   log::verbose("switches and wake-ups by BPF: {}", scheduler_trial_->finding);
 }
 
-void Session::read_scheduler(Nanoseconds now_ns) {
+// What is old is kept here: the records of births may be as old.
+void Session::read_scheduler() {
   SchedulerRecords records = scheduler_->read();
   losses_.records_lost += records.lost;
   if (records.lost > 0) lost_since_scan_ = true;
-  give_early(now_ns, std::move(records));
-  give_leaving(now_ns);
+  give_early(0, std::move(records));
 }
 
 // A thread's event at a switch comes after the scheduler's tracepoint (__schedule() and
 // prepare_task_switch() of kernel/sched/core.c). But the sample is of before the switch.
 void Session::give_leaving(Nanoseconds now_ns) {
+  for (auto& [tid, times] : left_) std::sort(times.begin(), times.end());  // of several cores
   for (SampleEvent& sample : std::exchange(leaving_, {})) {
     const auto& times = left_[sample.thread.tid];
     const auto later = std::upper_bound(times.begin(), times.end(), sample.time_ns);
@@ -60,8 +60,7 @@ void Session::give_leaving(Nanoseconds now_ns) {
   std::erase_if(left_, [](const auto& entry) { return entry.second.empty(); });
 }
 
-void Session::give_early(Nanoseconds now_ns, SchedulerRecords records) {
-  const Nanoseconds older_than_ns = now_ns - kMostEarly;
+void Session::give_early(Nanoseconds older_than_ns, SchedulerRecords records) {
   give_all(early_switches_, std::move(records.switches), older_than_ns,
            [this](CoreSwitch& change) { return give(change); });
   give_all(early_wakings_, std::move(records.wakings), older_than_ns,

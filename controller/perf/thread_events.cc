@@ -30,8 +30,9 @@ std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Nanoseconds open
   events.thread_ = thread;
   events.opened_ns_ = opened_ns;
   events.period_ns_ = events.earlier_period_ns_ = period_ns;
-  auto owner = EventFd::open(bookkeeping_attr(plan.switches && !plan.by_scheduler), thread.tid,
-                             "thread bookkeeping");
+  auto owner =
+      EventFd::open(bookkeeping_attr(plan.switches && !(plan.by_scheduler && plan.by_core)),
+                    thread.tid, "thread bookkeeping");
   if (!owner) return std::nullopt;
   events.owner_ = std::move(*owner);
   events.ring_ = Ring(events.owner_.map_ring(plan.rings.pages));

@@ -285,7 +285,7 @@ std::optional<SchedulerWatch> try_scheduler(Trial& trial, bool wakings) {
   };
   trial = try_out(Facility::scheduler, "loaded, but nothing was recorded", once);
   if (!trial.is_seen()) {
-    if (!nothing.empty()) trial.finding = nothing;
+    if (trial.outcome == Outcome::never_fired && !nothing.empty()) trial.finding = nothing;
     return std::nullopt;
   }
   watch->leave(getpid());

@@ -4,8 +4,6 @@
 const volatile __u32 target;
 
 SEC("perf_event")
-int causalctl_core(void* context) {
-  return current_numbers().process == target;
-}
+int causalctl_core(void* context) { return current_numbers().process == target; }
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -4,11 +4,13 @@
 // The fields of the kernel's structures are found by the names below when the program is loaded
 // (CO-RE, Documentation/bpf/libbpf/libbpf_overview.rst), so it is built without the headers of a
 // kernel. It runs with the core's run queue locked: nothing here may wake the reader.
+// clang-format off
 #include <linux/types.h>
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
+// clang-format on
 
 #include "controller/perf/bpf/scheduler_record.h"
 
@@ -29,10 +31,13 @@ struct task_struct {
 // variables of each core, of which the kernel need not tell the addresses (CONFIG_KALLSYMS_ALL).
 const volatile __s64 from_queue_to_count;
 
+#define TASK_DEAD 0x80  // include/linux/sched.h
+
 // The bits of that count (include/linux/preempt.h).
 #define IN_SOFTIRQ 0x00000100
 #define IN_HARDIRQ 0x00ff0000  // NMIs, too
 
+__u64 without_buffer;         // records of cores that came later
 __u8 watched[WATCHED_BYTES];  // of a process n, bit n % 8 of byte n / 8; set by us
 
 struct {
@@ -51,7 +56,10 @@ static __always_inline int is_watched(__u32 process) {
 static __always_inline void write(__s32 tid, __s32 other, __u16 kind, __u16 flags) {
   const __u32 core = bpf_get_smp_processor_id();
   struct SchedulerBuffer* buffer = bpf_map_lookup_elem(&buffers, &core);
-  if (!buffer) return;
+  if (!buffer) {
+    __sync_fetch_and_add(&without_buffer, 1);
+    return;
+  }
   if (buffer->written - buffer->read >= SCHEDULER_RECORDS - SCHEDULER_SPARE) {
     __sync_fetch_and_add(&buffer->lost, 1);
     return;
@@ -73,7 +81,8 @@ static __always_inline void write(__s32 tid, __s32 other, __u16 kind, __u16 flag
 SEC("tp_btf/sched_switch")
 int BPF_PROG(causalctl_runs, _Bool preempted, struct task_struct* left, struct task_struct* came) {
   __u16 flags = 0;
-  if (is_watched(left->tgid)) flags |= SCHEDULER_LEFT_IN_SET;
+  // One that has ended leaves its core for ever, after its EXIT record.
+  if (is_watched(left->tgid) && left->__state != TASK_DEAD) flags |= SCHEDULER_LEFT_IN_SET;
   if (is_watched(came->tgid)) flags |= SCHEDULER_CAME_IN_SET;
   if (flags == 0) return 0;
   if (!preempted && left->__state != 0) flags |= SCHEDULER_LEFT_BLOCKED;

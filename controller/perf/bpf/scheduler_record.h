@@ -1,8 +1,8 @@
 // What scheduler.bpf.c and scheduler_watch.cc share: for each core a buffer of records. In C,
 // because the program for the kernel is.
 //
-// A BPF ring would take some 200 ns for a record, most of it for a lock that all cores take; this
-// takes 50.
+// A record takes some 50 ns. In a BPF ring it would take 200, most of them for a lock that all
+// cores take.
 #pragma once
 
 #include <linux/types.h>
@@ -34,7 +34,7 @@ struct SchedulerRecord {
 
 enum {
   SCHEDULER_RECORDS = 1 << 15,  // of a core: half a second of 60,000 a second
-  // So many are kept free for those who are writing when the buffer fills.
+  // Places left free in a full buffer, for interrupts that write while a record is being written.
   SCHEDULER_SPARE = 8,
 };
 

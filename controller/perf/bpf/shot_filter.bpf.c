@@ -1,11 +1,13 @@
 // Decides, in the interrupt that fires a shot, whether the thread gets its signal
 // (pause/shot_filter.h). A result of 0 suppresses it.
+// clang-format off
 #include <linux/types.h>
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
+// clang-format on
 
 #include "controller/perf/bpf/shot_filter.h"
 
@@ -88,11 +90,11 @@ int causalctl_shot(struct bpf_perf_event_data* context) {
     return 0;
   }
   if (BPF_CORE_READ(task, blocked.sig[0]) >> (TRAP - 1) & 1) return 0;
-  struct ShotSlot* slot =
-      &shared.slots[(context->sample_period - first_period) & (SHOT_SLOTS - 1)];
+  struct ShotSlot* slot = &shared.slots[(context->sample_period - first_period) & (SHOT_SLOTS - 1)];
   const __u64 stack_pointer = context->regs.rsp;
   if (has_room(task, slot, stack_pointer)) return 1;
   slot->control_block = BPF_CORE_READ(task, thread.fsbase);
+  barrier();  // the reader takes the stack pointer first
   slot->stack_pointer = stack_pointer;
   return 0;
 }

@@ -1,7 +1,8 @@
-// Counts the hits of uprobes and of system calls' tracepoints in one process, whichever thread makes
-// them, and records them (perf/uprobes.h). The tag of a place is the cookie of its link.
-#include "controller/perf/bpf/numbers.bpf.h"
+// Counts the hits of uprobes and of system calls' tracepoints in one process, whichever thread
+// makes them, and records them (perf/uprobes.h). The tag of a place is the cookie of its link.
 #include "controller/perf/bpf/uprobe_hits.h"
+
+#include "controller/perf/bpf/numbers.bpf.h"
 
 const volatile __u32 target;
 

@@ -4,8 +4,8 @@
 #include <linux/types.h>
 
 enum UprobeTags {
-  UPROBE_TAGS_RECORDED = 256,  // hits of tags below are in the ring; of the others
-  UPROBE_TAGS_COUNTED = 512,   // they are counted only
+  UPROBE_TAGS_RECORDED = 256,  // hits of tags below this are counted, and are in the ring
+  UPROBE_TAGS_COUNTED = 512,   // hits of the other tags below this are counted only
 };
 
 struct UprobeRecord {  // one hit in the ring

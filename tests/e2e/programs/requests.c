@@ -36,6 +36,7 @@ static void serve_in_child(void) {
   if (fork() == 0) {
     rest(5);
     req_done();
+    rest(40);  // so that there is a child whenever somebody looks
     _exit(0);
   }
   rest(10);
