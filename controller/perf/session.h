@@ -108,6 +108,10 @@ class Session final : public EventSource {
   std::vector<std::string> peers() const override { return peers_.names(); }
 
  private:
+  struct Known {
+    ThreadId id;
+    bool is_peer;  // of another process (peers.h)
+  };
   struct Renamed {  // by exec
     Tid from, to;
     Nanoseconds time_ns;
@@ -140,7 +144,7 @@ class Session final : public EventSource {
   // Returns whether the threads are known; those that are not may be later.
   bool give(CoreSwitch& change);  // a thread that was known is 0 in it afterwards
   bool give(const CoreWaking& waking);
-  std::optional<ThreadId> thread_at(Tid tid, Nanoseconds time_ns) const;
+  std::optional<Known> thread_at(Tid tid, Nanoseconds time_ns) const;
   void handle(ThreadEvents& events, const Record& record);
   void handle_sample(ThreadEvents& events, const SampleRecord& record);
   void handle_event(SampledEvent& event, ThreadId thread, const SampleRecord& record);

@@ -67,27 +67,30 @@ void Session::give_early(Nanoseconds older_than_ns, SchedulerRecords records) {
            [this](const CoreWaking& waking) { return give(waking); });
 }
 
-std::optional<ThreadId> Session::thread_at(Tid tid, Nanoseconds time_ns) const {
+std::optional<Session::Known> Session::thread_at(Tid tid, Nanoseconds time_ns) const {
   const auto thread = threads_.find(tid);
-  if (thread == threads_.end()) return peers_.thread_at(tid, time_ns);
+  if (thread == threads_.end()) {
+    const auto peer = peers_.thread_at(tid, time_ns);
+    return peer ? std::optional(Known{*peer, true}) : std::nullopt;
+  }
   if (time_ns < thread->second.since_ns()) return std::nullopt;
-  return thread->second.thread();
+  return Known{thread->second.thread(), false};
 }
 
 bool Session::give(CoreSwitch& change) {
   const auto& [time_ns, cpu, left, blocked, came] = change;
   if (left != 0) {
     if (const auto thread = thread_at(left, time_ns)) {
-      merger_.push(SwitchEvent{*thread, time_ns, cpu,
+      merger_.push(SwitchEvent{thread->id, time_ns, cpu,
                                blocked ? SwitchKind::out_blocked : SwitchKind::out_preempted});
-      if (plan_.leaving) left_[left].push_back(time_ns);
+      if (plan_.leaving && !thread->is_peer) left_[left].push_back(time_ns);
       change.left = 0;
     }
   }
   if (came != 0) {
     if (const auto thread = thread_at(came, time_ns)) {
-      merger_.push(SwitchEvent{*thread, time_ns, cpu, SwitchKind::in});
-      if (threads_.contains(came)) ++switches_in_;
+      merger_.push(SwitchEvent{thread->id, time_ns, cpu, SwitchKind::in});
+      if (!thread->is_peer) ++switches_in_;
       change.came = 0;
     }
   }
@@ -97,10 +100,10 @@ bool Session::give(CoreSwitch& change) {
 bool Session::give(const CoreWaking& waking) {
   const auto thread = thread_at(waking.waker, waking.time_ns);
   if (!thread) return false;
-  if (threads_.contains(waking.waker)) {
-    give_wake(*thread, waking.woken, waking.time_ns, waking.context);
+  if (thread->is_peer) {
+    merger_.push(WakeEvent{thread->id, waking.woken, waking.time_ns, waking.context});
   } else {
-    merger_.push(WakeEvent{*thread, waking.woken, waking.time_ns, waking.context});
+    give_wake(thread->id, waking.woken, waking.time_ns, waking.context);
   }
   return true;
 }
