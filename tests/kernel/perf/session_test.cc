@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "controller/base/clock.h"
 #include "tests/kernel/perf/child.h"
@@ -199,6 +200,32 @@ TEST_CASE("Switches in and out alternate, and a sleeper is blocked, not preempte
   for (const auto& wake : only<WakeEvent>(events)) {
     if (wake.woken == child.pid()) REQUIRE(wake.context != WakeContext::task);
   }
+}
+
+TEST_CASE("A sample of a thread that leaves its core comes before the switch", "[perf]") {
+  if (!perf_is_allowed()) return;
+  Child child([] {
+    const timespec one_ms{0, kMillisecond};
+    for (int i = 0; i < 200; ++i) nanosleep(&one_ms, nullptr);
+  });
+  Session session(child.pid(), either_way({.stack_bytes = 1024, .leaving = true}));
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  REQUIRE(drain_until(session, events, ended));
+  int leaving = 0;
+  bool is_next = false;  // the switch that belongs to a sample
+  for (const Event& event : events) {
+    const auto* sample = std::get_if<SampleEvent>(&event);
+    if (sample != nullptr && sample->reason == SampleReason::leaving) {
+      CHECK_FALSE(is_next);
+      is_next = true;
+      ++leaving;
+    }
+    const auto* change = std::get_if<SwitchEvent>(&event);
+    if (change != nullptr && std::exchange(is_next, false)) CHECK(change->kind != SwitchKind::in);
+  }
+  CHECK(leaving >= 200 / 16);
 }
 
 TEST_CASE("Two threads that wake each other give edges with the right ends", "[perf]") {

@@ -2,6 +2,9 @@
 #include "controller/perf/uprobes.h"
 
 #include <linux/hw_breakpoint.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -9,10 +12,13 @@
 #include <filesystem>
 #include <set>
 #include <system_error>
+#include <thread>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/facility.h"
+#include "controller/base/procfs.h"
+#include "controller/base/tracefs.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
 #include "controller/perf/kept_open.h"
@@ -21,6 +27,7 @@
 #include "controller/progress/progress.h"
 #include "tests/kernel/progress/probed.h"
 #include "tests/kernel/progress/probed_child.h"
+#include "tests/support/skip.h"
 
 namespace causalctl {
 
@@ -75,6 +82,37 @@ void counts_in_all_threads(Uprobes::Means means) {
 }
 
 }  // namespace
+
+TEST_CASE("A program counts system calls of all threads, and only of their process", "[perf]") {
+  std::string problem;
+  const auto tracefs = find_tracefs(problem);
+  if (!tracefs || !perf::calls_are_counted()) {
+    return test::skip_test_case("BPF programs cannot count system calls here");
+  }
+  const auto id =
+      procfs::read_number(tracefs->path + "/events/syscalls/sys_enter_getppid/id").value();
+  Uprobes calls(getpid(), Uprobes::Means::calls);
+  calls.add_call(static_cast<std::uint64_t>(id), 7);
+  syscall(SYS_getppid);  // before the start, so not counted
+  calls.start();
+  std::thread([] {
+    for (unsigned i = 0; i < kHits; ++i) syscall(SYS_getppid);
+  }).join();
+  syscall(SYS_getppid);
+  const pid_t other = fork();
+  if (other == 0) {
+    syscall(SYS_getppid);
+    _exit(0);
+  }
+  REQUIRE(waitpid(other, nullptr, 0) == other);
+  std::vector<perf::UprobeHit> hits;
+  CHECK(calls.read(hits) == 0);
+  CHECK(calls.count(7) == kHits + 1);
+  REQUIRE(hits.size() == kHits + 1);
+  CHECK(hits.back().tid == gettid());
+  CHECK(hits.back().tag == 7);
+  CHECK(hits.front().tid != gettid());
+}
 
 TEST_CASE("Uprobes report all threads, present and future, by each means", "[perf]") {
   SECTION("one link") { counts_in_all_threads(Uprobes::Means::links); }
