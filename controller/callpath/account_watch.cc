@@ -13,6 +13,7 @@
 namespace causalctl::callpath {
 namespace {
 
+constexpr Nanoseconds kJustNow = kMillisecond;
 constexpr std::size_t kManyThreads = 100;
 constexpr Nanoseconds kClockOfMany = 100 * kMillisecond;
 
@@ -50,12 +51,15 @@ void AccountWatch::take(const perf::Event& event) {
   } else if (std::holds_alternative<perf::ThreadExitEvent>(event)) {
     threads_ -= threads_ > 0 ? 1 : 0;
   } else if (const auto* change = std::get_if<perf::SwitchEvent>(&event)) {
-    if (change->kind == perf::SwitchKind::in) ++account_.switches;
+    if (change->kind != perf::SwitchKind::in) return;
+    ++account_.switches;
+    came_ns_ = change->time_ns;
   }
 }
 
 AccountWatch::Look AccountWatch::look(Nanoseconds now_ns) {
-  const session::Halt now = halts_.look(now_ns);
+  const session::Halt now =
+      now_ns - came_ns_ < kJustNow ? session::Halt::none : halts_.look(now_ns);
   const session::Halt before = last_.at_ns == 0 ? now : last_.halt;
   const Nanoseconds passed_ns = now_ns - std::max(last_.at_ns, start_ns_);
   last_ = {now, last_.at_ns, now_ns};

@@ -25,7 +25,8 @@ class AccountWatch {
   void read_clock(Nanoseconds now_ns);
   void take(const perf::Event& event);
 
-  // As Waits::look() wants it.
+  // As Waits::look() wants it. Where a thread has come to a core just now, the target does not
+  // stand still.
   struct Look {
     session::Halt halt = session::Halt::none;
     Nanoseconds before_ns = 0;
@@ -41,6 +42,7 @@ class AccountWatch {
   session::HaltWatch halts_;
   std::optional<QuotaTime> quota_;
   Look last_;
+  Nanoseconds came_ns_ = 0;  // to a core, any thread, the last time
   Nanoseconds start_ns_ = 0;
   Nanoseconds start_cpu_ns_ = -1;  // not known
   Nanoseconds next_clock_ns_ = 0;

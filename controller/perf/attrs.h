@@ -46,6 +46,9 @@ perf_event_attr with_common_fields(perf_event_attr attr);
 
 // Owns the ring. It records tasks, executable mappings and exec, and switches if they are wanted.
 perf_event_attr bookkeeping_attr(bool switches = true);
+// Owns a ring, and records from its opening on nothing but switches, if a thread's own clock must
+// know them (throttling.h).
+perf_event_attr ring_attr(bool switches);
 perf_event_attr sampling_attr(const SamplingFields& fields);
 // A sample with registers and stack whenever the thread leaves its core, just before the record of
 // that switch. `every`: of how many switches one is sampled.

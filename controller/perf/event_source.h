@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
-#include "controller/perf/events.h"
+#include "controller/perf/event_batch.h"
 
 namespace causalctl::perf {
 
@@ -50,7 +50,7 @@ class EventSource {
   // Returns everything that happened before now - guard, in time order, each event once. Opens new
   // threads and closes dead ones. A record that the kernel published later than the guard allows
   // for is the first of the next drain.
-  virtual std::vector<Event> drain(Nanoseconds now_ns) = 0;
+  virtual EventBatch drain(Nanoseconds now_ns) = 0;
 
   virtual bool target_alive() const = 0;
   virtual const SessionLimits& limits() const = 0;

@@ -7,32 +7,28 @@
 // written.
 #pragma once
 
-#include <cstdint>
-#include <vector>
+#include <cstddef>
+#include <utility>
 
-#include "controller/perf/events.h"
+#include "controller/perf/event_batch.h"
 
 namespace causalctl::perf {
 
 class Merger {
  public:
-  void push(Event event);
+  template <typename Each>  // of those that an Event can be
+  void push(Each event) {
+    events_.push(std::move(event));
+  }
 
   // Returns every event with time <= watermark, oldest first. An event that arrives after a later
   // watermark was taken comes with the next take: late, but never lost.
-  std::vector<Event> take_until(Nanoseconds watermark_ns);
+  EventBatch take_until(Nanoseconds watermark_ns);
 
   std::size_t pending() const { return events_.size(); }
 
  private:
-  struct Key {
-    Nanoseconds time_ns;
-    std::size_t arrival;  // index in events_
-    auto operator<=>(const Key&) const = default;
-  };
-
-  std::vector<Event> events_;
-  std::vector<Key> keys_;
+  EventBatch events_;
 };
 
 }  // namespace causalctl::perf

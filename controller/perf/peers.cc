@@ -48,7 +48,21 @@ Peers::Peers(Pid target, std::set<Pid> ours, WakingFormat waking, bool may_lock)
   plan_.rings.pages = may_lock ? kRingPages : kRingPagesLocked;
 }
 
-void Peers::start(const perf_event_attr& waking, SchedulerWatch* scheduler) {
+void Peers::exited(Tid tid, Nanoseconds time_ns, Merger& merger) {
+  const auto entry = threads_.find(tid);
+  if (entry == threads_.end() || time_ns < entry->second.since_ns) return;
+  ThreadEvents& events = entry->second.events;
+  if (events.exit_seen()) return;
+  events.see_exit(time_ns);
+  merger.push(ThreadExitEvent{events.thread(), time_ns});
+}
+
+void Peers::executed(Pid process) {
+  if (processes_.contains(process)) executed_.insert(process);
+}
+
+void Peers::start(const perf_event_attr& waking, SchedulerWatch* scheduler, bool by_tasks) {
+  plan_.by_tasks = by_tasks;
   plan_.waking = waking;
   plan_.by_scheduler = scheduler != nullptr;
   plan_.running = true;
@@ -96,7 +110,7 @@ std::uint64_t Peers::read(Thread& thread, Merger& merger) {
       }
     } else if (const auto* exit = std::get_if<ExitRecord>(&record)) {
       if (exit->tid != id.tid || events.exit_seen()) return;
-      events.see_exit();
+      events.see_exit(exit->common.time_ns);
       merger.push(ThreadExitEvent{id, exit->common.time_ns});
     } else if (const auto* comm = std::get_if<CommRecord>(&record)) {
       if (comm->exec) executed_.insert(thread.process);
@@ -135,7 +149,9 @@ void Peers::scan(Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger)
   find_candidates(now_ns);
   const auto executed = std::exchange(executed_, {});
   close(now_ns, merger, [&](const Thread& thread) {
-    return thread.events.ended() || executed.contains(thread.process);
+    const ThreadEvents& events = thread.events;
+    return events.ended() || (plan_.by_tasks && events.exit_seen()) ||
+           executed.contains(thread.process);
   });
   for (const auto& [process, losses] : std::map(processes_)) {
     if (losses > kMostLosses)
@@ -166,7 +182,7 @@ void Peers::find_candidates(Nanoseconds now_ns) {
 // is room.
 void Peers::try_out(Pid process, std::vector<Tid> first) {
   ThreadPlan plan = plan_;
-  plan.switches = plan.by_scheduler = false;
+  plan.switches = plan.by_scheduler = plan.by_tasks = false;
   plan.rings.pages = kRingPagesLocked;
   const std::vector<Tid> listed = procfs::threads(process);
   if (listed.empty()) return trials_.end(process);
@@ -216,6 +232,10 @@ void Peers::find_peers(Nanoseconds now_ns) {
 void Peers::scan_process(Pid process, std::uint32_t& last_serial, Merger& merger) {
   if (!processes_.contains(process)) return;
   auto fresh = procfs::threads(process);
+  for (auto& [tid, thread] : threads_) {
+    if (thread.process != process) continue;
+    thread.events.see(std::binary_search(fresh.begin(), fresh.end(), tid), monotonic_now());
+  }
   if (fresh.empty()) leave(process);
   std::erase_if(fresh, [this](Tid tid) { return threads_.contains(tid); });
   if (threads_.size() + fresh.size() > most_threads_) {
@@ -235,7 +255,9 @@ bool Peers::open(Pid process, Tid tid, std::uint32_t& last_serial, Merger& merge
     // From when its events are open, which takes a busy machine milliseconds, a thread that blocks
     // says so by a record. Its state is read after that.
     const Nanoseconds open_ns = monotonic_now();
-    const char state = procfs::parse_state(procfs::thread_stat(process, tid).value_or(""));
+    const std::string stat = procfs::thread_stat(process, tid).value_or("");
+    const char state = procfs::parse_state(stat);
+    if (stat.empty() || state == 'Z' || state == 'X') return true;
     merger.push(ThreadStartEvent{events->thread(), {}, open_ns, procfs::is_blocked(state), true});
     threads_.emplace(tid, Thread{process, std::move(*events), open_ns});
     return true;

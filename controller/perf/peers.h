@@ -38,7 +38,8 @@ class Peers {
 
   // From now on threads are opened, and records flow. With `scheduler`, which outlives this object,
   // it records the switches and wake-ups of those that are followed.
-  void start(const perf_event_attr& waking, SchedulerWatch* scheduler);
+  // `by_tasks` says that exited() and executed() will be told.
+  void start(const perf_event_attr& waking, SchedulerWatch* scheduler, bool by_tasks);
   void woken(Tid tid);  // by a thread of the target; `tid` is not one of the target's
 
   // Reads all rings. Returns how many records were lost. `of_target` tells whether a thread is the
@@ -49,6 +50,9 @@ class Peers {
 
   // Returns the thread, if it is followed and was at that time.
   std::optional<ThreadId> thread_at(Tid tid, Nanoseconds time_ns) const;
+  // What events of the cores tell of any thread or process.
+  void exited(Tid tid, Nanoseconds time_ns, Merger& merger);
+  void executed(Pid process);
   // Returns those that are or were followed, as "name (process 12)".
   std::vector<std::string> names() const;
   // Returns why some are not followed, as found since the last call.

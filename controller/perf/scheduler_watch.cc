@@ -102,18 +102,24 @@ std::uint8_t bit_of(Pid process) {
   return static_cast<std::uint8_t>(1U << (static_cast<unsigned>(process) % kBits));
 }
 
-void translate(const SchedulerRecord& record, std::uint32_t core, SchedulerRecords& into) {
+Tid tid_in(std::uint64_t rest) { return static_cast<Tid>(rest & ((1U << SCHEDULER_TID_BITS) - 1)); }
+
+// `rest` is that of the record.
+void translate(const SchedulerRecord& record, std::uint64_t rest, std::uint32_t core,
+               SchedulerRecords& into) {
   const Nanoseconds time_ns = own_time(record.time_ns);
-  const auto has = [&](unsigned flag) { return (record.flags & flag) != 0; };
-  if (record.kind == SCHEDULER_SWITCH) {
-    into.switches.push_back({time_ns, core, has(SCHEDULER_LEFT_IN_SET) ? record.tid : 0,
-                             has(SCHEDULER_LEFT_BLOCKED),
-                             has(SCHEDULER_CAME_IN_SET) ? record.other : 0});
+  const Tid tid = tid_in(rest), other = tid_in(rest >> SCHEDULER_TID_BITS);
+  const auto has = [flags = rest >> 2 * SCHEDULER_TID_BITS](unsigned flag) {
+    return (flags & flag) != 0;
+  };
+  if (!has(SCHEDULER_WAKING)) {
+    into.switches.push_back({time_ns, core, has(SCHEDULER_LEFT_IN_SET) ? tid : 0,
+                             has(SCHEDULER_LEFT_BLOCKED), has(SCHEDULER_CAME_IN_SET) ? other : 0});
   } else {
     const WakeContext context = has(SCHEDULER_IN_HARDIRQ)   ? WakeContext::hardirq
                                 : has(SCHEDULER_IN_SOFTIRQ) ? WakeContext::softirq
                                                             : WakeContext::task;
-    into.wakings.push_back({time_ns, record.tid, record.other, context});
+    into.wakings.push_back({time_ns, tid, other, context});
   }
 }
 
@@ -123,9 +129,9 @@ void read_core(SchedulerBuffer& buffer, std::uint32_t core, SchedulerRecords& in
   std::uint64_t next = buffer.read;
   for (; next != end; ++next) {
     const SchedulerRecord& record = buffer.records[next % SCHEDULER_RECORDS];
-    const auto number = __atomic_load_n(&record.number, __ATOMIC_ACQUIRE);
-    if (number != static_cast<std::uint32_t>(next + 1)) break;
-    translate(record, core, into);
+    const std::uint64_t rest = __atomic_load_n(&record.rest, __ATOMIC_ACQUIRE);
+    if (rest >> (64 - SCHEDULER_ROUND_BITS) != scheduler_round(next)) break;
+    translate(record, rest, core, into);
   }
   __atomic_store_n(&buffer.read, next, __ATOMIC_RELEASE);
 }

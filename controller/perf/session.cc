@@ -47,6 +47,7 @@ Session::Session(Pid target, const SessionOptions& options, SessionPlan plan)
                        (clocks_ == Clocks::cheaper &&
                         core_sampling_pays(switches_per_second(target), period_at_start_ns_));
   if (plan_.sample && plan_.switches && options.scheduler) open_scheduler();
+  if (scheduler_) open_tasks();
   if (by_core) use_cores();
   scan_until_stable();
   if (threads_.empty()) throw TargetGone(fmt::format("process {} is not there", target_));
@@ -58,9 +59,10 @@ void Session::start() {
   for (auto& [tid, events] : threads_) events.start(plan_);
   if (cores_ && plan_.sampling_on) cores_->enable(true);
   uprobes_.start();
+  if (tasks_) tasks_->start();
   if (scheduler_) scheduler_->watch(target_);
   if (plan_.peers && plan_.waking) {
-    peers_.start(*plan_.waking, scheduler_ ? &*scheduler_ : nullptr);
+    peers_.start(*plan_.waking, scheduler_ ? &*scheduler_ : nullptr, plan_.by_tasks);
   }
   // Until now nothing told of births and deaths.
   lost_since_scan_ = true;
@@ -82,7 +84,7 @@ void Session::set_stack_bytes(unsigned bytes) {
 }
 
 bool Session::has_room_for(unsigned stack_bytes) const {
-  const unsigned most = plan_.rings.most_stack_pages;
+  const unsigned most = cores_ ? cores_->most_pages() : plan_.rings.most_stack_pages;
   return lockable_pages_ == kAnyMemory && stack_ring_pages(stack_bytes, most) < most;
 }
 
@@ -95,7 +97,7 @@ void Session::reopen_sampling() {
     } catch (const Error& error) {
       events.close_sampling();
       limits_.add(fmt::format("{} of some threads are not sampled any more: {}",
-                              plan_.by_core ? "switches" : "CPU time and switches",
+                              plan_.leaving ? "CPU time and switches" : "CPU time",
                               error.hint().empty() ? error.what() : error.hint()));
     }
   }
@@ -122,31 +124,33 @@ void Session::jitter() {
 }
 
 void Session::adapt_leaving(unsigned most) {
+  if (cores_) return cores_->adapt_leaving(most);
   for (auto& [tid, events] : threads_) events.adapt_leaving(most, random_());
 }
 
 Nanoseconds Session::draw_period() { return jittered(plan_.sampling.period_ns, random_); }
 
-std::vector<Event> Session::drain(Nanoseconds now_ns) {
+EventBatch Session::drain(Nanoseconds now_ns) {
   for (auto& [tid, events] : threads_) read(events);
+  if (tasks_) read_tasks();
   losses_.records_lost += peers_.read(merger_, [this](Tid tid) { return threads_.contains(tid); });
-  // After all rings of threads, so that the hits of a thread whose end was read are all there, and
-  // before it is forgotten.
   losses_.records_lost += uprobes_.read();
-  give_hits(now_ns - kLongestUnknown);
   if (cores_) read_cores();
-  move_renamed();
   if (scheduler_) read_scheduler();
+  give_hits(now_ns - kLongestUnknown);
+  // Until here threads had the numbers that they had before. What is of threads that come now is
+  // given after that.
+  handle_execs();
+  move_renamed();
+  handle_forks(now_ns - kLongestUnknown);
+  give_hits(now_ns - kLongestUnknown);
+  give_samples(now_ns - kLongestUnknown);
+  if (scheduler_) give_early(now_ns - kLongestUnknown, {});
+  // After all that a thread did whose end was read.
   for (const ThreadId thread : std::exchange(exits_, {})) {
     const auto entry = threads_.find(thread.tid);
     if (entry != threads_.end() && entry->second.thread() == thread) finish(thread.tid, now_ns);
   }
-  std::stable_sort(forks_.begin(), forks_.end(), [](const auto& left, const auto& right) {
-    return left.common.time_ns < right.common.time_ns;
-  });
-  for (const auto& fork : std::exchange(forks_, {})) handle_fork(fork);
-  if (scheduler_) give_early(now_ns - kLongestUnknown, {});
-  give_hits(now_ns - kLongestUnknown);  // of threads that are known by now
   if (lost_since_scan_ || threads_.empty() || now_ns >= next_scan_ns_) rescan(now_ns);
   leave_cores_if_throttled();
   if (scheduler_) give_leaving(now_ns);  // after all rings that can have such samples
@@ -185,12 +189,15 @@ bool Session::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
   // Both answers come from one read, because the thread may end before a second one. It comes after
   // its events are open: that it blocks later is told by a record.
   const std::string stat = procfs::thread_stat(target_, tid).value_or("");
+  // One whose birth was told may be gone: then its end was told, too.
+  const char state = procfs::parse_state(stat);
+  const bool is_gone = stat.empty() || state == 'Z' || state == 'X';
+  if (plan_.by_tasks && is_gone && parent.serial == 0) return false;
   // A thread of the kernel's cannot be paused, and its wake-ups are like those by a device.
   if (tid != target_ && procfs::is_kernel_worker(target_, stat)) return false;
   ++last_serial_;
   // A thread whose switches are known from its birth on was not blocked then.
-  const bool blocked =
-      !(plan_.by_scheduler && parent.serial != 0) && procfs::is_blocked(procfs::parse_state(stat));
+  const bool blocked = !(plan_.by_scheduler && parent.serial != 0) && procfs::is_blocked(state);
   merger_.push(ThreadStartEvent{events->thread(), parent, start_ns, blocked});
   events->set_since(start_ns);
   threads_.insert_or_assign(tid, std::move(*events));
@@ -273,18 +280,8 @@ void Session::handle(ThreadEvents& events, const Record& record) {
     if (scheduler_) return;  // which tells the same; a clock that is stopped must know it, too
     if (!change->out) ++switches_in_;
     merger_.push(SwitchEvent{thread, common.time_ns, common.cpu, switch_kind(*change)});
-  } else if (const auto* fork = std::get_if<ForkRecord>(&record)) {
-    if (fork->pid == target_ && fork->parent_pid == target_) forks_.push_back(*fork);
-  } else if (const auto* exit = std::get_if<ExitRecord>(&record)) {
-    if (exit->tid != thread.tid || events.exit_seen()) return;
-    events.see_exit();
-    merger_.push(ThreadExitEvent{thread, exit->common.time_ns});
-    exits_.push_back(thread);
-  } else if (const auto* map = std::get_if<MmapRecord>(&record)) {
-    merger_.push(MapEvent{map->start, map->length, map->file_offset, map->device, map->inode,
-                          std::string(map->path), map->common.time_ns, map->generation});
   } else if (const auto* comm = std::get_if<CommRecord>(&record)) {
-    if (comm->exec) handle_exec(events, *comm);
+    if (comm->exec) handle_exec(events, comm->common.tid, comm->common.time_ns);
     merger_.push(NameEvent{events.thread(), comm->common.time_ns, std::string(comm->name)});
   } else if (const auto* lost = std::get_if<LostRecord>(&record)) {
     losses_.records_lost += lost->count;
@@ -296,6 +293,8 @@ void Session::handle(ThreadEvents& events, const Record& record) {
     } else {
       events.throttling().end(throttle->common.time_ns);
     }
+  } else {
+    handle_task(record);
   }
 }
 
@@ -304,25 +303,27 @@ void Session::handle_sample(ThreadEvents& events, const SampleRecord& record) {
   if (events.is_sample(record)) {
     const auto [sampled_ns, unsampled_ns] = events.sample_worth(record);
     losses_.unsampled_ns += unsampled_ns;
-    auto sample = to_sample_event(record, thread, sampled_ns, kUserRegisters);
-    if (sample.user.truncated) ++losses_.stacks_copied_in_part;
-    merger_.push(std::move(sample));
+    give_sample(to_sample_event(record, thread, sampled_ns, kUserRegisters));
   } else if (events.is_leaving(record)) {
     events.see_leaving();
-    auto sample = to_sample_event(record, thread, 0, kUserRegisters);
+    SampleEvent sample = to_sample_event(record, thread, 0, kUserRegisters);
     sample.reason = SampleReason::leaving;
-    if (sample.user.truncated) ++losses_.stacks_copied_in_part;
-    if (scheduler_) {
-      leaving_.push_back(std::move(sample));
-    } else {
-      merger_.push(std::move(sample));
-    }
+    give_sample(std::move(sample));
   } else if (events.is_wake(record)) {
     handle_wake(thread, record);
   } else if (const auto tag = events.visit_tag(record)) {
     merger_.push(VisitEvent{thread, record.common.time_ns, *tag});
   } else if (SampledEvent* event = events.sampled_event(record)) {
     handle_event(*event, thread, record);
+  }
+}
+
+void Session::give_sample(SampleEvent event) {
+  if (event.user.truncated) ++losses_.stacks_copied_in_part;
+  if (scheduler_ && event.reason == SampleReason::leaving) {
+    leaving_.push_back(std::move(event));
+  } else {
+    merger_.push(std::move(event));
   }
 }
 
@@ -341,54 +342,6 @@ void Session::give_wake(ThreadId thread, Tid woken, Nanoseconds time_ns, WakeCon
   merger_.push(WakeEvent{thread, woken, time_ns, context});
 }
 
-// The caller of exec takes the first thread's number; all other threads are dead by now. Its
-// records from here on are those of the new identity; its place in threads_ follows after all rings
-// are read.
-void Session::handle_exec(ThreadEvents& events, const CommRecord& comm) {
-  const auto& [pid, tid, time_ns, cpu, id] = comm.common;
-  const ThreadId before = events.thread();
-  if (before.tid != tid) {
-    events.rename({tid, ++last_serial_});
-    events.set_since(time_ns);
-    merger_.push(ThreadExitEvent{before, time_ns});
-    merger_.push(ThreadStartEvent{events.thread(), {}, time_ns, false});
-    renamed_.push_back({before.tid, tid, time_ns});
-  }
-  merger_.push(ExecEvent{events.thread(), time_ns});
-}
-
-void Session::move_renamed() {
-  for (const auto& [from, to, time_ns] : std::exchange(renamed_, {})) {
-    finish(to, time_ns);
-    refused_.erase(to);
-    auto node = threads_.extract(from);
-    if (node.empty()) continue;
-    node.key() = to;
-    threads_.insert(std::move(node));
-  }
-}
-
-void Session::handle_fork(const ForkRecord& fork) {
-  const auto parent = threads_.find(fork.parent_tid);
-  const ThreadId parent_id = parent == threads_.end() ? ThreadId{} : parent->second.thread();
-  if (const auto known = threads_.find(fork.tid); known != threads_.end()) {
-    // A scan found it before its FORK record was read. Otherwise the number is used again, and the
-    // EXIT record was lost.
-    if (known->second.opened_ns() >= fork.common.time_ns) return;
-    finish(fork.tid, fork.common.time_ns);
-  }
-  refused_.erase(fork.tid);
-  if (!open_or_refuse(fork.tid, parent_id, fork.common.time_ns)) {
-    if (procfs::is_kernel_worker(target_, fork.tid)) {
-      refused_.insert(fork.tid);
-    } else {
-      ++losses_.threads_missed;
-    }
-    return;
-  }
-  losses_.unseen_ns += std::max<Nanoseconds>(0, monotonic_now() - fork.common.time_ns);
-}
-
 // Finds what the records did not tell.
 void Session::rescan(Nanoseconds now_ns) {
   const auto listed = procfs::threads(target_);
@@ -396,12 +349,14 @@ void Session::rescan(Nanoseconds now_ns) {
     return std::binary_search(listed.begin(), listed.end(), tid);
   };
   std::vector<Tid> gone;
-  for (const auto& [tid, events] : threads_) {
+  for (auto& [tid, events] : threads_) {
     // A listing may leave out the threads behind one that ends just then (next_tid() of
     // fs/proc/base.c). A thread that executes another program loses its number before its COMM
     // record tells, and keeps its events; those of a thread that ends are over before its number is
-    // free (do_exit() of kernel/exit.c).
-    const bool not_there = !is_listed(tid) && !is_alive(target_, tid);
+    // free (do_exit() of kernel/exit.c). The first thread is listed until the process has ended.
+    const bool may_be_over = !is_listed(tid) || tid == target_;
+    const bool not_there = may_be_over && !is_alive(target_, tid);
+    events.see(!not_there, now_ns);
     if ((not_there || lost_since_scan_) && events.ended()) gone.push_back(tid);
   }
   for (const Tid tid : gone) finish(tid, now_ns);
@@ -409,6 +364,8 @@ void Session::rescan(Nanoseconds now_ns) {
   std::set<Tid> unknown;
   for (const Tid tid : listed) {
     if (threads_.contains(tid) || refused_.contains(tid)) continue;
+    // Another thread may be about to have the number, by exec.
+    if (tid == target_ && now_ns - first_ended_ns_ < ThreadEvents::kLongestExec) continue;
     if (!suspects_.contains(tid)) {
       unknown.insert(tid);  // most likely its FORK record is on the way, or it is ending
     } else if (!is_alive(target_, tid) || !open_or_refuse(tid, {}, now_ns)) {
@@ -423,6 +380,7 @@ void Session::rescan(Nanoseconds now_ns) {
   lost_since_scan_ = false;
   next_scan_ns_ = now_ns + (suspects_.empty() ? kScanInterval : kScanAgain);
   if (cores_ && cores_->cores_changed()) reopen_cores();
+  if (tasks_ && tasks_->cores_changed()) reopen_tasks();
 }
 
 }  // namespace causalctl::perf

@@ -1,16 +1,17 @@
 // The set of perf events on all threads of one target, and the merged stream of what they report.
 //
-// Each thread has a ring, into which all of its events write (samples with copied stacks have one
-// of their own): samples (task-clock; the cores have rings if their clocks sample), switches, task
-// records, wake edges (sched:sched_waking) and one event per breakpoint of a progress point.
-// Uprobes report all threads through one ring.
+// What can be followed for all threads is: switches and wake-ups by BPF programs, births, ends and
+// mappings by an event of each core, samples by the clocks of the cores if threads switch often,
+// and uprobes. Else each thread has events for it. All of these write into the thread's ring
+// (samples with copied stacks have one of their own), as does an event per breakpoint of a progress
+// point.
 //
 // A thread is known from /proc/PID/task at the start, and later from its creator's FORK record; it
-// is forgotten after its own EXIT record, the last that its ring gets. Because records can be lost,
-// a scan of /proc/PID/task now and then finds what they did not tell. A thread that only scans know
-// must be seen by two of them: after one, its FORK record is most likely still to come.
-// Invariants: one ThreadEvents per live tid; a serial is never used twice; counts of ended threads
-// are kept.
+// is forgotten after its own EXIT record, when all that was recorded of it is read. Because records
+// can be lost, a scan of /proc/PID/task now and then finds what they did not tell. A thread that
+// only scans know must be seen by two of them: after one, its FORK record is most likely still to
+// come. Invariants: one ThreadEvents per live tid; a serial is never used twice; counts of ended
+// threads are kept.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,7 @@
 #include "controller/perf/peers.h"
 #include "controller/perf/scheduler_watch.h"
 #include "controller/perf/session_plan.h"
+#include "controller/perf/task_records.h"
 #include "controller/perf/thread_events.h"
 #include "controller/perf/tracepoint.h"
 #include "controller/perf/uprobe_place.h"
@@ -79,7 +81,7 @@ class Session final : public EventSource {
   // Leaves the other threads alone, because setting a period interrupts the core on which the
   // thread last ran.
   void jitter() override;
-  std::vector<Event> drain(Nanoseconds now_ns) override;
+  EventBatch drain(Nanoseconds now_ns) override;
 
   // Returns the exact number of hits so far, dead threads included, whatever records were lost. A
   // new thread's hits count from when the drain after its birth has opened its events.
@@ -112,6 +114,15 @@ class Session final : public EventSource {
     ThreadId id;
     bool is_peer;  // of another process (peers.h)
   };
+  struct Fork : ForkRecord {
+    bool is_late = false;  // told in an earlier drain
+  };
+  struct Executed {  // a program, as events of the cores tell
+    Tid tid;         // the first thread's number, which the caller has from then on
+    Nanoseconds time_ns;
+    std::string name;
+    bool is_late;  // told in an earlier drain
+  };
   struct Renamed {  // by exec
     Tid from, to;
     Nanoseconds time_ns;
@@ -137,6 +148,14 @@ class Session final : public EventSource {
   void read(ThreadEvents& events);
   void read_cores();
   void open_scheduler();
+  void open_tasks();
+  void reopen_tasks();
+  void read_tasks();
+  void handle_name(const CommRecord& comm);
+  void handle_execs();
+  ThreadEvents* caller_of_exec(const Executed& exec);
+  void handle_task(const Record& record);
+  bool handle_end(const ExitRecord& exit);
   void read_scheduler();
   // Gives what was recorded of threads that are known. Keeps the rest, unless it is older.
   void give_early(Nanoseconds older_than_ns, SchedulerRecords fresh);
@@ -148,11 +167,15 @@ class Session final : public EventSource {
   void handle(ThreadEvents& events, const Record& record);
   void handle_sample(ThreadEvents& events, const SampleRecord& record);
   void handle_event(SampledEvent& event, ThreadId thread, const SampleRecord& record);
+  void give_sample(SampleEvent event);
+  bool give_if_known(SampleEvent& event);
+  void give_samples(Nanoseconds older_than_ns);
   void handle_wake(ThreadId thread, const SampleRecord& record);
   void give_wake(ThreadId thread, Tid woken, Nanoseconds time_ns, WakeContext context);
-  void handle_exec(ThreadEvents& events, const CommRecord& comm);
+  void handle_exec(ThreadEvents& events, Tid tid, Nanoseconds time_ns);
   void move_renamed();
   void give_hits(Nanoseconds older_than_ns);
+  void handle_forks(Nanoseconds older_than_ns);
   void handle_fork(const ForkRecord& fork);
   void rescan(Nanoseconds now_ns);
 
@@ -170,11 +193,13 @@ class Session final : public EventSource {
 
   std::optional<SchedulerWatch> scheduler_;
   std::optional<Trial> scheduler_trial_;
+  std::optional<TaskRecords> tasks_;  // if threads have no bookkeeping of their own
   // Switches and wake-ups of threads that are not known yet, because their FORK records were not
   // read.
   std::vector<CoreSwitch> early_switches_;
   std::vector<CoreWaking> early_wakings_;
-  std::vector<SampleEvent> leaving_;  // of threads that leave their cores, in this drain
+  std::vector<SampleEvent> early_samples_;  // of cores; their threads have no serials
+  std::vector<SampleEvent> leaving_;        // of threads that leave their cores, in this drain
   // When they left, in this drain and the one before.
   std::unordered_map<Tid, std::vector<Nanoseconds>> left_;
   Nanoseconds drained_before_ns_ = 0;
@@ -195,8 +220,12 @@ class Session final : public EventSource {
   std::set<Tid> suspects_;  // listed at the last scan, and not known
 
   // What the records of one drain say about threads, until all rings have been read.
-  std::vector<ForkRecord> forks_;
+  std::vector<Fork> forks_;
   std::vector<ThreadId> exits_;
+  std::vector<ExitRecord> early_ends_;  // of threads that are not known yet
+  std::vector<Executed> executed_;
+  std::vector<NameEvent> names_;    // their threads have no serials
+  Nanoseconds first_ended_ns_ = 0;  // when the first thread did
   std::vector<Renamed> renamed_;
   Nanoseconds next_scan_ns_ = 0;
   bool lost_since_scan_ = false;

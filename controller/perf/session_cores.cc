@@ -13,7 +13,7 @@
 namespace causalctl::perf {
 
 void Session::use_cores() {
-  if (const auto why_not = why_no_core_sampling()) return use_threads(*why_not);
+  if (const auto why_not = why_no_core_sampling(plan_.leaving)) return use_threads(*why_not);
   plan_.by_core = true;
   reopen_sampling();  // before, so that nothing is sampled twice
   open_cores();
@@ -30,7 +30,7 @@ void Session::use_threads(const std::string& why) {
 
 void Session::open_cores() {
   try {
-    cores_.emplace(target_, plan_.sampling, lockable_pages_, random_());
+    cores_.emplace(target_, plan_.sampling, plan_.leaving, lockable_pages_, random_());
     if (plan_.running && plan_.sampling_on) cores_->enable(true);
   } catch (const Error& error) {  // the target is in another pid namespace, or a limit is reached
     leave_cores(error.hint().empty() ? error.what() : error.hint());
@@ -72,14 +72,14 @@ void Session::choose_clocks() {
   if (core_sampling_pays(a_second, period_at_start_ns_)) use_cores();
 }
 
-// Before ended threads are forgotten. What a thread did before it was watched is missing.
+// Samples of threads that are not known yet wait until they are.
 void Session::read_cores() {
   const auto use = [this](const SampleRecord& record, Nanoseconds period_ns) {
-    const auto thread = threads_.find(record.common.tid);
-    if (thread == threads_.end() || record.common.time_ns < thread->second.opened_ns()) return;
-    auto sample = to_sample_event(record, thread->second.thread(), period_ns, kUserRegisters);
-    if (sample.user.truncated) ++losses_.stacks_copied_in_part;
-    merger_.push(std::move(sample));
+    // One that ends leaves its core for ever, without its stack.
+    if (period_ns == 0 && record.registers.size() == 0) return;
+    SampleEvent event = to_sample_event(record, {record.common.tid, 0}, period_ns, kUserRegisters);
+    if (period_ns == 0) event.reason = SampleReason::leaving;
+    if (!give_if_known(event)) early_samples_.push_back(std::move(event));
   };
   losses_.records_lost += cores_->read(use, [this](const Record& record) {
     if (const auto* lost = std::get_if<LostRecord>(&record)) losses_.records_lost += lost->count;
@@ -87,6 +87,24 @@ void Session::read_cores() {
       losses_.throttles += throttle->on ? 1 : 0;
       cores_were_throttled_ = true;
     }
+  });
+}
+
+// What a thread did before its switches were known is left out.
+bool Session::give_if_known(SampleEvent& event) {
+  const auto thread = threads_.find(event.thread.tid);
+  if (thread == threads_.end()) return false;
+  const ThreadEvents& events = thread->second;
+  if (events.exit_seen() && event.time_ns > events.exited_ns()) return false;
+  event.thread = events.thread();
+  if (event.time_ns < (plan_.by_scheduler ? events.since_ns() : events.opened_ns())) return true;
+  give_sample(std::move(event));
+  return true;
+}
+
+void Session::give_samples(Nanoseconds older_than_ns) {
+  std::erase_if(early_samples_, [&](SampleEvent& event) {
+    return give_if_known(event) || event.time_ns < older_than_ns;
   });
 }
 

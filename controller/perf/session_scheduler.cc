@@ -73,8 +73,10 @@ std::optional<Session::Known> Session::thread_at(Tid tid, Nanoseconds time_ns) c
     const auto peer = peers_.thread_at(tid, time_ns);
     return peer ? std::optional(Known{*peer, true}) : std::nullopt;
   }
-  if (time_ns < thread->second.since_ns()) return std::nullopt;
-  return Known{thread->second.thread(), false};
+  const ThreadEvents& events = thread->second;
+  const bool had_ended = events.exit_seen() && time_ns > events.exited_ns();
+  if (time_ns < events.since_ns() || had_ended) return std::nullopt;
+  return Known{events.thread(), false};
 }
 
 bool Session::give(CoreSwitch& change) {

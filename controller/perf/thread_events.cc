@@ -15,9 +15,6 @@ perf_event_attr enabled_if(perf_event_attr attr, bool enabled) {
   return attr;
 }
 
-// sendmsg(2) is called with 16 KB of vectors on the stack by some. A thread that waits is there to
-// be read if its stack is deeper.
-constexpr unsigned kLeavingStackBytes = 24 * 1024;
 constexpr std::string_view kSampling = "task-clock sampling", kLeaving = "sampling of switches";
 constexpr std::uint64_t kFewestLeaves = 1 << 20;  // sampled of so many switches at least one
 constexpr std::uint64_t kRedrawn = 8;  // once in so many calls a period is drawn without need
@@ -28,25 +25,29 @@ std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Nanoseconds open
                                                Nanoseconds period_ns, const ThreadPlan& plan) {
   ThreadEvents events;
   events.thread_ = thread;
-  events.opened_ns_ = opened_ns;
+  events.opened_ns_ = events.there_ns_ = opened_ns;
   events.period_ns_ = events.earlier_period_ns_ = period_ns;
-  auto owner =
-      EventFd::open(bookkeeping_attr(plan.switches && !(plan.by_scheduler && plan.by_core)),
-                    thread.tid, "thread bookkeeping");
-  if (!owner) return std::nullopt;
-  events.owner_ = std::move(*owner);
-  events.ring_ = Ring(events.owner_.map_ring(plan.rings.pages));
-  // Comes first, so that the birth of threads is not missed.
-  if (plan.running) events.owner_.enable();
+  events.ring_pages_ = plan.rings.pages;
+  if (!plan.by_tasks) {
+    const bool switches = plan.switches && !(plan.by_scheduler && plan.by_core);
+    auto owner = EventFd::open(bookkeeping_attr(switches), thread.tid, "thread bookkeeping");
+    if (!owner) return std::nullopt;
+    events.own(std::move(*owner));
+    // Comes first, so that the birth of threads is not missed.
+    if (plan.running) events.owner_.enable();
+  }
   if (!events.reopen_sampling(plan)) return std::nullopt;
   if (plan.waking && !plan.by_scheduler) {
+    const EventFd* output = events.owner(false);
+    if (output == nullptr) return std::nullopt;
     auto waking = EventFd::open(enabled_if(*plan.waking, plan.running), thread.tid,
-                                "tracepoint sched:sched_waking", &events.owner_);
+                                "tracepoint sched:sched_waking", output);
     if (!waking) return std::nullopt;
     events.waking_ = std::move(*waking);
   }
   for (const auto& visit : plan.visits) {
     auto event = events.open_visit(visit);
+    if (!event && plan.by_tasks) break;  // it was told of, and has ended
     if (!event) return std::nullopt;
     events.commit_visit(std::move(*event), visit.tag, plan.running);
   }
@@ -64,14 +65,15 @@ void ThreadEvents::close_sampling() {
 
 bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
   close_sampling();  // first, because the memory of rings is scarce
-  if (!plan.sample) return true;
-  if (plan.by_core) return reopen_leaving(plan, nullptr);
+  if (!plan.sample || plan.by_core) return true;
   SamplingFields fields = plan.sampling;
   fields.period_ns = period_ns_;
   const bool enabled = plan.running && plan.sampling_on;
+  const EventFd* const output = owner(plan.switches);
+  if (output == nullptr) return false;
   if (fields.stack_bytes == 0) {
     auto event =
-        EventFd::open(enabled_if(sampling_attr(fields), enabled), thread_.tid, kSampling, &owner_);
+        EventFd::open(enabled_if(sampling_attr(fields), enabled), thread_.tid, kSampling, output);
     if (!event) return false;
     sampling_ = std::move(*event);
   } else {
@@ -84,35 +86,15 @@ bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
     stack_ring_ = std::move(opened->ring);
     if (enabled) sampling_.enable();
   }
-  if (!reopen_leaving(plan, stack_ring_ ? &sampling_ : nullptr)) return false;
+  if (plan.leaving && stack_ring_) {
+    const unsigned most = most_stack_bytes(stack_ring_.bytes());
+    const auto attr = leaving_attr(std::min(fields.stack_bytes, most), leaves_every_);
+    auto leaving = EventFd::open(enabled_if(attr, enabled), thread_.tid, kLeaving, &sampling_);
+    if (!leaving) return false;
+    leaving_ = std::move(*leaving);
+  }
   kernel_ = fields.kernel;
   last_count_ = 0;
-  update_layouts();
-  return true;
-}
-
-// Writes into the ring of `output`, or into one of its own.
-bool ThreadEvents::reopen_leaving(const ThreadPlan& plan, const EventFd* output) {
-  leaving_ = EventFd();
-  const unsigned stack_bytes = std::min(plan.sampling.stack_bytes, kLeavingStackBytes);
-  if (plan.leaving && stack_bytes > 0) {
-    const bool enabled = plan.running && plan.sampling_on;
-    auto attr = leaving_attr(stack_bytes, leaves_every_);
-    if (output != nullptr) {
-      attr.sample_stack_user = std::min(stack_bytes, most_stack_bytes(stack_ring_.bytes()));
-      auto leaving = EventFd::open(enabled_if(attr, enabled), thread_.tid, kLeaving, output);
-      if (!leaving) return false;
-      leaving_ = std::move(*leaving);
-    } else {
-      auto opened = open_stack_event(attr, plan.rings.most_stack_pages, [&](const auto& each) {
-        return EventFd::open(each, thread_.tid, kLeaving);
-      });
-      if (!opened) return false;
-      leaving_ = std::move(opened->event);
-      stack_ring_ = std::move(opened->ring);
-      if (enabled) leaving_.enable();
-    }
-  }
   update_layouts();
   return true;
 }
@@ -153,8 +135,25 @@ std::vector<EventFd> ThreadEvents::take_sampled_events(std::uint32_t tag) {
   return taken;
 }
 
-std::optional<EventFd> ThreadEvents::open_visit(const VisitTemplate& visit) const {
-  return EventFd::open(visit.attr, thread_.tid, visit.what, &owner_);
+const EventFd* ThreadEvents::owner(bool switches) {
+  if (!owner_) {
+    auto owner = EventFd::open(ring_attr(switches), thread_.tid, "ring of a thread");
+    if (!owner) return nullptr;
+    own(std::move(*owner));
+  }
+  return &owner_;
+}
+
+// An event without a ring looks as that of a thread that has ended.
+void ThreadEvents::own(EventFd owner) {
+  ring_ = Ring(owner.map_ring(ring_pages_));
+  owner_ = std::move(owner);
+}
+
+std::optional<EventFd> ThreadEvents::open_visit(const VisitTemplate& visit) {
+  const EventFd* output = owner(false);
+  if (output == nullptr) return std::nullopt;
+  return EventFd::open(visit.attr, thread_.tid, visit.what, output);
 }
 
 void ThreadEvents::commit_visit(EventFd event, std::uint32_t tag, bool enable) {
@@ -220,7 +219,7 @@ Throttling::Worth ThreadEvents::sample_worth(const SampleRecord& record) {
 }
 
 void ThreadEvents::start(const ThreadPlan& plan) {
-  owner_.enable();
+  if (owner_) owner_.enable();
   if (plan.sample && plan.sampling_on) enable_sampling(true);
   if (waking_) waking_.enable();
   for (const auto& [tag, event] : visits_) event.enable();

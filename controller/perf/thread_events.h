@@ -1,7 +1,9 @@
 // The perf events of one thread, their rings, and what must be known to read them.
 //
-// The bookkeeping event owns the ring. All others write into it, except sampling events that copy
-// stacks: these have a ring of their own, because a few samples would push the switches out.
+// One event owns the ring, by itself or for bookkeeping. All others write into it, except sampling
+// events that copy stacks: these have a ring of their own, because a few samples would push the
+// switches out. Where nothing is kept by a thread's own events, the ring comes with the first event
+// that needs it.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +28,15 @@ struct ThreadPlan {
   bool switches = true;  // records of switches are wanted
   bool peers = true;     // switches of other processes are wanted, too (peers.h)
   SamplingFields sampling;
-  // The clocks of the cores sample the threads (core_sampling.h): they have none of their own.
+  // The clocks of the cores sample the threads, and their switches (core_sampling.h): they have no
+  // events of their own for that.
   bool by_core = false;
   // Switches and wake-ups are followed for all threads (scheduler_watch.h): they have no events of
   // their own for these.
   bool by_scheduler = false;
+  // Births, ends and mappings are told by events of the cores (task_records.h): a thread has no
+  // event but those that something else needs.
+  bool by_tasks = false;
   bool leaving = false;  // samples of threads that leave their core (needs stack_bytes)
   std::optional<perf_event_attr> waking;
   std::vector<VisitTemplate> visits;  // with the fields that the session adds
@@ -88,7 +94,7 @@ class ThreadEvents {
   void adapt_events(unsigned most, std::uint64_t random);  // the same of each sampled event
 
   // nullopt: the thread is gone. Not armed until commit.
-  [[nodiscard]] std::optional<EventFd> open_visit(const VisitTemplate& visit) const;
+  [[nodiscard]] std::optional<EventFd> open_visit(const VisitTemplate& visit);
   void commit_visit(EventFd event, std::uint32_t tag, bool enable);
   void enable_visits(std::uint32_t tag, bool on);
   // REQUIRES: the rings have been read since they were disabled.
@@ -103,9 +109,19 @@ class ThreadEvents {
   bool reopen_sampling(const ThreadPlan& plan);
   void close_sampling();
 
-  bool ended() const { return owner_.thread_ended(); }
-  bool exit_seen() const { return exit_seen_; }  // true once its EXIT record has been read
-  void see_exit() { exit_seen_ = true; }
+  // From when a thread that executes another program has another number, until that is told: until
+  // the memory of the program before is given back.
+  static constexpr Nanoseconds kLongestExec = kSecond;
+  // Whether its end shows, though it may not have been told. A thread without events has ended if
+  // it was not there for a time, by see().
+  bool ended() const { return owner_ ? owner_.thread_ended() : is_missing_; }
+  void see(bool is_there, Nanoseconds now_ns) {
+    if (is_there) there_ns_ = now_ns;
+    is_missing_ = now_ns - there_ns_ > kLongestExec;
+  }
+  bool exit_seen() const { return exited_ns_ != 0; }    // true once its EXIT record has been read
+  Nanoseconds exited_ns() const { return exited_ns_; }  // the time of that; 0 before
+  void see_exit(Nanoseconds time_ns) { exited_ns_ = time_ns; }
   std::uint64_t count(std::uint32_t tag) const;
   const std::vector<std::pair<std::uint32_t, EventFd>>& visits() const { return visits_; }
   const std::vector<SampledEvent>& sampled_events() const { return sampled_events_; }
@@ -121,7 +137,10 @@ class ThreadEvents {
 
  private:
   ThreadEvents() = default;
-  bool reopen_leaving(const ThreadPlan& plan, const EventFd* output);
+  // Returns the owner of the ring, or null if the thread is gone. If it is opened now, it records
+  // the switches of the thread if they are wanted.
+  const EventFd* owner(bool switches);
+  void own(EventFd owner);
   void update_layouts();
 
   ThreadId thread_;
@@ -129,6 +148,9 @@ class ThreadEvents {
   Nanoseconds since_ns_ = 0;
   EventFd owner_;
   Ring ring_;
+  unsigned ring_pages_ = 0;   // of a ring that is still to come
+  Nanoseconds there_ns_ = 0;  // when it was there for the last time, as far as anybody looked
+  bool is_missing_ = false;
   EventFd sampling_;
   Ring stack_ring_;
   EventFd leaving_;
@@ -140,7 +162,7 @@ class ThreadEvents {
   unsigned leaves_seen_ = 0;  // since adapt_leaving()
   // At the beginning a thread may leave its core any number of times before it is known how often.
   std::uint64_t leaves_every_ = 16;
-  bool exit_seen_ = false;
+  Nanoseconds exited_ns_ = 0;
   bool kernel_ = true;
   std::uint64_t last_count_ = 0;
   Throttling throttling_;

@@ -18,7 +18,7 @@ void SimClock::sleep_until(Nanoseconds deadline_ns) {
   }
 }
 
-std::vector<perf::Event> SimSource::drain(Nanoseconds now_ns) {
+perf::EventBatch SimSource::drain(Nanoseconds now_ns) {
   INVARIANT(now_ns == machine_.now());  // all events up to now have happened
   return machine_.take_events();
 }

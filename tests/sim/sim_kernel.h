@@ -47,7 +47,7 @@ class SimSource final : public perf::EventSource {
   void set_period(Nanoseconds period_ns) override { machine_.set_period(period_ns); }
   void set_stack_bytes(unsigned /*bytes*/) override {}
   void jitter() override { machine_.jitter(); }
-  std::vector<perf::Event> drain(Nanoseconds now_ns) override;
+  perf::EventBatch drain(Nanoseconds now_ns) override;
   bool target_alive() const override { return machine_.alive(); }
   const perf::SessionLimits& limits() const override { return limits_; }
   perf::SessionLosses losses() const override { return {machine_.records_lost(), 0, 0, 0}; }

@@ -62,7 +62,7 @@ void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
   Thread& thread = found->second;
   if (!is_peer(thread)) last_end_ = {now_ns, thread.lead_ns};
   if (thread.cpu && thread.state == ThreadState::running) {  // no switch record comes
-    leave(cores_[*thread.cpu], tid, thread, now_ns, false);
+    leave(core_of(*thread.cpu), tid, thread, now_ns, false);
   }
   enter(thread, ThreadState::unknown, now_ns);
   threads_.erase(found);
@@ -74,7 +74,7 @@ void Ledger::reset() {
     thread.lead_ns = thread.runs_on_ns = 0;
     thread.early.reset();
   }
-  for (auto& [cpu, core] : cores_) core.lead_ns = 0;
+  for (Core& core : cores_) core.lead_ns = 0;
   pool_.reset();
   last_end_.reset();
   lifted_ns_ = 0;
@@ -166,8 +166,8 @@ Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_n
              now_ns - last_end_->at_ns < kJoined) {
     arrive(thread, last_end_->at_ns - thread.since_ns, last_end_->lead_ns);
   }
-  const Core& core = cores_[cpu];
-  if (!is_peer(thread)) cores_[cpu].of_target = true;
+  Core& core = core_of(cpu);
+  if (!is_peer(thread)) core.of_target = true;
   thread.cpu = cpu;
   const ThreadState before = thread.state;
   const bool waited = before == ThreadState::waiting_for_core;
@@ -251,7 +251,7 @@ void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool p
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
-  leave(cores_[cpu], tid, thread, now_ns, preempted);
+  leave(core_of(cpu), tid, thread, now_ns, preempted);
   enter(thread, preempted ? ThreadState::waiting_for_core : ThreadState::blocked, now_ns);
   thread.seen = true;
   thread.preempted = preempted;

@@ -32,6 +32,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -218,6 +219,10 @@ class Ledger {
   static bool may_be_woken(const Thread& thread);
   void count_visitors(Thread& thread, ThreadState state, Nanoseconds now_ns);
   void count_known(Thread& thread, ThreadState state, Nanoseconds now_ns);
+  Core& core_of(std::uint32_t cpu) {
+    if (cpu >= cores_.size()) cores_.resize(cpu + 1);
+    return cores_[cpu];
+  }
   void leave(Core& core, Tid tid, const Thread& thread, Nanoseconds now_ns, bool preempted);
   OnCore put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
   void end_wait(Thread& thread, Tid tid, const Waker& waker);
@@ -246,7 +251,7 @@ class Ledger {
   WaitEnds before_peer_;       // until the latest peer's thread was followed
   Nanoseconds waited_ns_ = 0;  // by threads that pass progress points
   Nanoseconds latest_ns_ = 0;  // time of the latest switch
-  std::unordered_map<std::uint32_t, Core> cores_;
+  std::deque<Core> cores_;     // by number; references to them stay
   // The latest end of a thread. Its events are closed before it wakes the thread that joins it, so
   // that there is no edge: a thread that wakes up right afterwards, from a wait that no known
   // thread ended, is taken to be that one.

@@ -89,7 +89,7 @@ bool Ledger::is_coupled(Tid thread) const {
 
 // A peer counts while it runs on a core of the target, or waits and was last on such a core.
 void Ledger::count_known(Thread& thread, ThreadState state, Nanoseconds now_ns) {
-  const bool counts = !is_peer(thread) || (thread.cpu && cores_[*thread.cpu].of_target);
+  const bool counts = !is_peer(thread) || (thread.cpu && core_of(*thread.cpu).of_target);
   const auto change = [&](ThreadState of) {
     return (counts && state == of) - (thread.among_known && thread.state == of);
   };
@@ -118,7 +118,7 @@ void Ledger::count_runnable(Thread& thread, Nanoseconds now_ns) {
   const bool can_run =
       thread.state == ThreadState::running || thread.state == ThreadState::waiting_for_core;
   const bool counts =
-      can_run && (!is_peer(thread) || (thread.cpu && cores_[*thread.cpu].of_target));
+      can_run && (!is_peer(thread) || (thread.cpu && core_of(*thread.cpu).of_target));
   if (counts == thread.runnable_at.has_value()) return;
   if (counts) {
     thread.runnable_at = runnable_.size();

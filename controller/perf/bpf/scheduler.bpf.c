@@ -53,7 +53,7 @@ static __always_inline int is_watched(__u32 process) {
 }
 
 // An interrupt may write records on the same core meanwhile. Then they get the next numbers.
-static __always_inline void write(__s32 tid, __s32 other, __u16 kind, __u16 flags) {
+static __always_inline void write(__u64 tid, __u64 other, __u64 flags) {
   const __u32 core = bpf_get_smp_processor_id();
   struct SchedulerBuffer* buffer = bpf_map_lookup_elem(&buffers, &core);
   if (!buffer) {
@@ -67,12 +67,10 @@ static __always_inline void write(__s32 tid, __s32 other, __u16 kind, __u16 flag
   const __u64 number = __sync_fetch_and_add(&buffer->written, 1);
   struct SchedulerRecord* record = &buffer->records[number & (SCHEDULER_RECORDS - 1)];
   record->time_ns = bpf_ktime_get_ns();
-  record->tid = tid;
-  record->other = other;
-  record->kind = kind;
-  record->flags = flags;
+  const __u64 after_tids = flags | scheduler_round(number) << SCHEDULER_FLAG_BITS;
   barrier();
-  *(volatile __u32*)&record->number = (__u32)number + 1;
+  *(volatile __u64*)&record->rest =
+      tid | other << SCHEDULER_TID_BITS | after_tids << 2 * SCHEDULER_TID_BITS;
 }
 
 // The state is read from the thread: the one that the tracepoint tells, from Linux 5.18, is that of
@@ -80,22 +78,22 @@ static __always_inline void write(__s32 tid, __s32 other, __u16 kind, __u16 flag
 // kernel/sched/core.c).
 SEC("tp_btf/sched_switch")
 int BPF_PROG(causalctl_runs, _Bool preempted, struct task_struct* left, struct task_struct* came) {
-  __u16 flags = 0;
+  __u64 flags = 0;
   // One that has ended leaves its core for ever, after its EXIT record.
   if (is_watched(left->tgid) && left->__state != TASK_DEAD) flags |= SCHEDULER_LEFT_IN_SET;
   if (is_watched(came->tgid)) flags |= SCHEDULER_CAME_IN_SET;
   if (flags == 0) return 0;
   if (!preempted && left->__state != 0) flags |= SCHEDULER_LEFT_BLOCKED;
-  write(left->pid, came->pid, SCHEDULER_SWITCH, flags);
+  write(left->pid, came->pid, flags);
   return 0;
 }
 
-static __u16 interrupted_by(void) {
+static __u64 interrupted_by(void) {
   const struct task_struct* current = bpf_get_current_task_btf();
   const char* queue = current->se.cfs_rq->rq;
   __u32 count = 0;
   bpf_probe_read_kernel(&count, sizeof count, queue + from_queue_to_count);
-  __u16 flags = 0;
+  __u64 flags = 0;
   if (count & IN_SOFTIRQ) flags |= SCHEDULER_IN_SOFTIRQ;
   if (count & IN_HARDIRQ) flags |= SCHEDULER_IN_HARDIRQ;
   return flags;
@@ -105,7 +103,7 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(causalctl_wake, struct task_struct* woken) {
   const __u64 waker = bpf_get_current_pid_tgid();
   if (!is_watched(waker >> 32)) return 0;
-  write((__s32)waker, woken->pid, SCHEDULER_WAKING, interrupted_by());
+  write((__u32)waker, woken->pid, SCHEDULER_WAKING | interrupted_by());
   return 0;
 }
 

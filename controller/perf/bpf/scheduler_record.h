@@ -7,12 +7,8 @@
 
 #include <linux/types.h>
 
-enum SchedulerRecordKind {
-  SCHEDULER_SWITCH = 1,
-  SCHEDULER_WAKING = 2,
-};
-
 enum SchedulerRecordFlag {
+  SCHEDULER_WAKING = 32,  // a wake-up; otherwise a switch
   // Of a switch.
   SCHEDULER_LEFT_IN_SET = 1,   // the thread that leaves the core is of a watched process
   SCHEDULER_CAME_IN_SET = 2,   // so is the one that comes
@@ -22,18 +18,22 @@ enum SchedulerRecordFlag {
   SCHEDULER_IN_HARDIRQ = 16,
 };
 
-// Threads are numbered as in the initial pid namespace.
+// A record is small, because it goes through the caches of the program that is watched. Threads are
+// numbered as in the initial pid namespace.
 struct SchedulerRecord {
   __u64 time_ns;  // of CLOCK_MONOTONIC of the initial time namespace
-  __s32 tid;      // the thread that leaves, or wakes
-  __s32 other;    // the thread that comes, or is woken
-  __u16 kind;     // SchedulerRecordKind
-  __u16 flags;    // SchedulerRecordFlag
-  __u32 number;   // of the record plus 1, in 32 bits; written last
+  // From the lowest bit: the thread that leaves, or wakes; the one that comes, or is woken; flags
+  // (SchedulerRecordFlag); the round. Written last.
+  __u64 rest;
 };
 
 enum {
-  SCHEDULER_RECORDS = 1 << 15,  // of a core: half a second of 60,000 a second
+  SCHEDULER_TID_BITS = 22,  // PID_MAX_LIMIT of include/linux/threads.h
+  SCHEDULER_FLAG_BITS = 6,
+  // How often its place has been written, in as many bits: by that a record is known to be whole.
+  SCHEDULER_ROUND_BITS = 64 - 2 * SCHEDULER_TID_BITS - SCHEDULER_FLAG_BITS,
+  SCHEDULER_RECORDS_LOG = 15,  // of a core: half a second of 60,000 a second
+  SCHEDULER_RECORDS = 1 << SCHEDULER_RECORDS_LOG,
   // Places left free in a full buffer, for interrupts that write while a record is being written.
   SCHEDULER_SPARE = 8,
 };
@@ -47,5 +47,10 @@ struct SchedulerBuffer {
   __u64 unused_too[7];
   struct SchedulerRecord records[SCHEDULER_RECORDS];
 };
+
+static inline __u64 scheduler_round(__u64 number) {
+  const __u64 round = (number >> SCHEDULER_RECORDS_LOG) + 1;
+  return round & ((1 << SCHEDULER_ROUND_BITS) - 1);
+}
 
 enum { WATCHED_BYTES = 1 << 19 };  // a bit for each process number that there can be

@@ -22,7 +22,7 @@ namespace causalctl::perf::test {
 namespace {
 
 bool cores_can_be_sampled() {
-  const auto why_not = why_no_core_sampling();
+  const auto why_not = why_no_core_sampling(true);
   if (!why_not) return true;
   causalctl::test::skip_test_case("cores cannot be sampled here: " + *why_not);
   return false;
@@ -37,7 +37,7 @@ Nanoseconds drain_for(Session& session, std::vector<Event>& events, Nanoseconds 
   const Nanoseconds end_ns = monotonic_now() + time_ns;
   for (Nanoseconds last_ns = monotonic_now(); last_ns < end_ns;) {
     sleep_until(monotonic_now() + kMillisecond);
-    for (Event& event : session.drain(monotonic_now())) events.push_back(std::move(event));
+    for (const Event& event : session.drain(monotonic_now())) events.push_back(event);
     const Nanoseconds now_ns = monotonic_now();
     longest_ns = std::max(longest_ns, now_ns - std::exchange(last_ns, now_ns));
   }
@@ -52,7 +52,7 @@ TEST_CASE("Samples of other processes are dropped in the kernel", "[perf]") {
   Child child([] { spin_for(10 * kSecond); });
   child.go();
   other.go();
-  CoreSampling cores(child.pid(), {.period_ns = 500 * kMicrosecond, .stack_bytes = 256},
+  CoreSampling cores(child.pid(), {.period_ns = 500 * kMicrosecond, .stack_bytes = 256}, false,
                      lockable_pages(), 1);
   cores.enable(true);
   int own = 0, foreign = 0;
@@ -201,9 +201,12 @@ TEST_CASE("Drawing periods for cores loses little CPU time", "[perf]") {
   CHECK(static_cast<double>(sampled_ns) < 1.1 * ran_ns);
 }
 
-// In a process of hundreds of threads each ring has room for few samples.
+// In a process of hundreds of threads each thread's ring has room for few samples.
 TEST_CASE("Switches are sampled as often as a small ring has room", "[perf]") {
   if (!perf_is_allowed()) return;
+  const Clocks clocks = GENERATE(Clocks::threads, Clocks::cores);
+  const bool by_core = clocks == Clocks::cores;
+  if (by_core && !cores_can_be_sampled()) return;
   Child child([] {
     for (int i = 0; i < 300; ++i) std::thread([] { pause(); }).detach();
     await_go();
@@ -216,8 +219,11 @@ TEST_CASE("Switches are sampled as often as a small ring has room", "[perf]") {
   });
   child.go();
   while (procfs::threads(child.pid()).size() < 301) sleep_until(monotonic_now() + kMillisecond);
-  Session session(child.pid(), {.call_chain_depth = 0, .stack_bytes = 32 * 1024, .leaving = true});
-  CHECK_FALSE(session.has_room_for(60 * 1024));
+  Session session(
+      child.pid(),
+      {.call_chain_depth = 0, .stack_bytes = 32 * 1024, .leaving = true, .clocks = clocks});
+  CHECK(session.by_core() == by_core);
+  CHECK(session.has_room_for(60 * 1024) == by_core);
   session.start();
   child.go();
   std::vector<Event> events;
@@ -233,7 +239,8 @@ TEST_CASE("Switches are sampled as often as a small ring has room", "[perf]") {
     for (int i = 0; i < times; ++i) {
       sleep_until(monotonic_now() + 8 * kMillisecond);
       const std::uint64_t lost_before = session.losses().records_lost;
-      std::vector<Event> fresh = session.drain(monotonic_now());
+      const EventBatch drained = session.drain(monotonic_now());
+      std::vector<Event> fresh(drained.begin(), drained.end());
       session.adapt_leaving(64);
       const Nanoseconds now_ns = monotonic_now();
       const bool is_late = now_ns - std::exchange(last_ns, now_ns) > kLate;
@@ -338,7 +345,11 @@ TEST_CASE("The clocks of cores are taken once threads switch often", "[perf]") {
   }
   const auto ran_ns = static_cast<double>(cpu_time_of(child.pid()) - before_ns);
   Nanoseconds sampled_ns = 0;
-  int leaving = 0;
+  const auto changes = only<SwitchEvent>(events);
+  const auto switches = std::count_if(changes.begin(), changes.end(), [&](const auto& change) {
+    return change.time_ns > changed_ns && change.kind != SwitchKind::in;
+  });
+  long leaving = 0;
   for (const auto& sample : only<SampleEvent>(events)) {
     sampled_ns += sample.period_ns;
     if (born_later.contains(sample.thread)) sampled.insert(sample.thread);
@@ -346,7 +357,8 @@ TEST_CASE("The clocks of cores are taken once threads switch often", "[perf]") {
   }
   CHECK(static_cast<double>(sampled_ns) > 0.7 * ran_ns);
   CHECK(static_cast<double>(sampled_ns) < 1.3 * ran_ns);
-  CHECK(leaving > 100);
+  CHECK(leaving > switches / 24);  // one in 16
+  CHECK(switches > 1000);
   CHECK(born_later.size() > 10);
   CHECK(sampled.size() > born_later.size() / 2);
 }

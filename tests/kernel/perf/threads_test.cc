@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -16,6 +17,7 @@
 #include "controller/base/procfs.h"
 #include "controller/perf/trials.h"
 #include "tests/kernel/perf/child.h"
+#include "tests/support/skip.h"
 
 namespace causalctl::perf::test {
 
@@ -136,6 +138,58 @@ TEST_CASE("A storm of threads leaks nothing and loses no thread unreported", "[p
     REQUIRE(session.losses().records_lost == 0);
   }
   REQUIRE(open_descriptors() == descriptors);
+}
+
+// Of these no event need be opened: they may have ended before their birth is read.
+TEST_CASE("Threads of 3 ms are seen whole by the events of cores", "[perf]") {
+  if (!perf_is_allowed()) return;
+  constexpr int kThreads = 100;
+  Child child([] {
+    for (int i = 0; i < kThreads; ++i) {
+      std::thread([] { spin_for(3 * kMillisecond); }).join();
+    }
+    await_go();  // its time can be read until then
+  });
+  const SessionOptions options{.period_ns = 500 * kMicrosecond, .clocks = Clocks::cores};
+  Session session(child.pid(), options);
+  if (!session.by_core() || !session.scheduler_trial() || !session.scheduler_trial()->is_seen()) {
+    return causalctl::test::skip_test_case("cores or the scheduler cannot be followed here");
+  }
+  session.start();
+  const Nanoseconds before_ns = cpu_time_of(child.pid());
+  child.go();
+  std::vector<Event> events;
+  const auto all_ended = [](const std::vector<Event>& all) {
+    return only<ThreadExitEvent>(all).size() == kThreads;
+  };
+  REQUIRE(drain_until(session, events, all_ended));
+  const Nanoseconds ran_ns = cpu_time_of(child.pid()) - before_ns;
+  CHECK(only<ThreadStartEvent>(events).size() == kThreads + 1);
+  CHECK(session.losses().threads_missed == 0);
+  CHECK(session.losses().unseen_ns == 0);
+  CHECK(session.losses().records_lost == 0);
+
+  std::map<ThreadId, Nanoseconds> since;
+  Nanoseconds on_core_ns = 0, sampled_ns = 0;
+  const auto leaves = [&](ThreadId thread, Nanoseconds time_ns) {
+    const auto came = since.extract(thread);
+    if (came) on_core_ns += time_ns - came.mapped();
+  };
+  for (const Event& event : events) {
+    if (const auto* change = std::get_if<SwitchEvent>(&event)) {
+      if (change->kind != SwitchKind::in) leaves(change->thread, change->time_ns);
+      if (change->kind == SwitchKind::in) since.emplace(change->thread, change->time_ns);
+    } else if (const auto* end = std::get_if<ThreadExitEvent>(&event)) {
+      leaves(end->thread, end->time_ns);
+    } else if (const auto* sample = std::get_if<SampleEvent>(&event)) {
+      sampled_ns += sample->period_ns;
+    }
+  }
+  CAPTURE(ran_ns, on_core_ns, sampled_ns);
+  CHECK(static_cast<double>(on_core_ns) > 0.99 * static_cast<double>(ran_ns));
+  // Ticks that come late when the machine stalls are one sample.
+  CHECK(static_cast<double>(sampled_ns) > 0.7 * static_cast<double>(ran_ns));
+  CHECK(static_cast<double>(sampled_ns) < 1.3 * static_cast<double>(ran_ns));
 }
 
 TEST_CASE("A child process is none of the target's threads", "[perf]") {

@@ -45,7 +45,7 @@ class ScriptedSource final : public perf::EventSource {
   void set_period(Nanoseconds /*period_ns*/) override {}
   void set_stack_bytes(unsigned /*bytes*/) override {}
   void jitter() override { ++redrawn; }
-  std::vector<perf::Event> drain(Nanoseconds now_ns) override {
+  perf::EventBatch drain(Nanoseconds now_ns) override {
     const auto due = std::stable_partition(
         to_come.begin(), to_come.end(),
         [&](const perf::Event& event) { return perf::time_of(event) < now_ns; });

@@ -12,7 +12,7 @@ struct LimitedSource final : perf::EventSource {
   void set_period(Nanoseconds /*period_ns*/) override {}
   void set_stack_bytes(unsigned /*bytes*/) override {}
   void jitter() override {}
-  std::vector<perf::Event> drain(Nanoseconds /*now_ns*/) override { return {}; }
+  perf::EventBatch drain(Nanoseconds /*now_ns*/) override { return {}; }
   bool target_alive() const override { return true; }
   const perf::SessionLimits& limits() const override { return limits_; }
   perf::SessionLosses losses() const override { return {}; }
