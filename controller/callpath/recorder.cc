@@ -152,7 +152,8 @@ void Recorder::take_sample(const perf::SampleEvent& sample) {
   if (counts && sample.time_ns < start_ns_) return;
   const NodeId node = path_of(sample);
   if (sample.reason == perf::SampleReason::leaving) {
-    return waits_.leaving(sample.thread, node, is_complete_, in_system_call(sample.user));
+    return waits_.leaving(sample.thread, node, is_complete_, in_system_call(sample.user),
+                          std::max<std::uint64_t>(1, sample.events));
   }
   if (sample.reason == perf::SampleReason::waking) return waits_.woken_by(sample.woken, node);
   if (sample.reason == perf::SampleReason::event) return take_event(sample, node);
@@ -187,6 +188,13 @@ void Recorder::add(const Wait& wait) {
   sums.stopped_ns += static_cast<std::uint64_t>(wait.stopped_ns);
   sums.frozen_ns += static_cast<std::uint64_t>(wait.frozen_ns);
   if (wait.over) ++sums.waits;
+  if (wait.path && wait.stands_for > 1) {
+    const std::uint64_t more = wait.stands_for - 1;
+    WaitSums& expected = pending.expected[*wait.path];
+    expected.blocked_ns += more * static_cast<std::uint64_t>(wait.blocked_ns);
+    expected.runnable_ns += more * static_cast<std::uint64_t>(wait.runnable_ns);
+    if (wait.over) expected.waits += more;
+  }
   if (wait.over && wait.whole_blocked_ns >= kLongWait) {
     ++recording_.long_waits.count;
     if (wait.path && wait.is_complete) ++recording_.long_waits.complete;
@@ -197,13 +205,13 @@ void Recorder::add(const Wait& wait) {
 void Recorder::flush(ThreadId thread, bool is_last, bool of_epoch) {
   if (!with_waits_) return;
   const auto pending = pending_.try_emplace(thread).first;
-  auto& [cpu_ns, sampled, others, wakers] = pending->second;
+  auto& [cpu_ns, sampled, others, expected, wakers] = pending->second;
   flush_cpu(thread, cpu_ns, is_last);
   if (wakers_) flush_wakers(thread, wakers);
   // Where a thread stands may still be read. What it has waited until then is kept for that.
   const bool keeps = sampled.empty() && !is_last && !of_epoch;
   const WaitSums kept = keeps ? std::exchange(others, {}) : WaitSums();
-  if (!sampled.empty() || others != WaitSums()) share_out(others, sampled);
+  if (!sampled.empty() || others != WaitSums()) share_out(others, expected, sampled);
   for (const auto& [node, sums] : sampled) {
     recording_.add(key(thread, Metric::blocked_ns), node, sums.blocked_ns);
     recording_.add(key(thread, Metric::runnable_ns), node, sums.runnable_ns);
@@ -214,7 +222,7 @@ void Recorder::flush(ThreadId thread, bool is_last, bool of_epoch) {
   if (kept == WaitSums()) {
     pending_.erase(pending);
   } else {
-    pending->second = {{}, {}, kept, {}};
+    pending->second = {{}, {}, kept, {}, {}};
   }
 }
 

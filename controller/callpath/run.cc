@@ -38,8 +38,9 @@ constexpr unsigned kKernelDepth = 127;  // of frame pointers, which Go's chains 
 constexpr Nanoseconds kDrainEvery = 8 * kMillisecond;
 constexpr Nanoseconds kLeastPause = kMillisecond;
 constexpr Nanoseconds kJitterEvery = 100 * kMillisecond;
-constexpr Nanoseconds kLatest = 2;     // intervals of a late reader for which the rings have room
-constexpr unsigned kMostLeaving = 64;  // samples of one thread's switches between two drains
+constexpr Nanoseconds kLatest = 2;  // intervals of a late reader for which the rings have room
+// Samples of one thread's switches between two drains.
+constexpr perf::MostLeaving kMostLeaving{.of_thread = 64, .at_place = 64};
 constexpr Nanoseconds kWriteEvery = kSecond;
 constexpr int kPriority = -10;  // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
@@ -229,7 +230,7 @@ class Run {
     const Nanoseconds drains = (now_ns - adapted_ns_ + kDrainEvery / 2) / kDrainEvery;
     const auto late = static_cast<unsigned>(std::clamp<Nanoseconds>(drains, 1, kLatest));
     adapted_ns_ = now_ns;
-    session_.adapt_leaving(kMostLeaving * late);
+    session_.adapt_leaving({kMostLeaving.of_thread * late, kMostLeaving.at_place * late});
     session_.adapt_events(kMostEventSamples * late);
     if (now_ns >= next_choice_ns_) {
       session_.choose_clocks();

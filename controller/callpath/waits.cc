@@ -57,12 +57,14 @@ void Waits::begin(ThreadId id, Nanoseconds time_ns, bool blocked) {
   threads_.insert_or_assign(id.tid, Known{id, thread});
 }
 
-void Waits::leaving(ThreadId id, NodeId path, bool is_complete, bool in_call) {
+void Waits::leaving(ThreadId id, NodeId path, bool is_complete, bool in_call,
+                    std::uint64_t stands_for) {
   Thread* thread = find(id);
   if (thread == nullptr) return;
   thread->next_path = path;
   thread->next_is_complete = is_complete;
   thread->next_in_call = in_call;
+  thread->next_stands_for = stands_for;
 }
 
 void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
@@ -78,6 +80,7 @@ void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
   thread->left_ns = time_ns;
   thread->path = std::exchange(thread->next_path, std::nullopt);
   thread->is_complete = std::exchange(thread->next_is_complete, false);
+  thread->stands_for = thread->path ? thread->next_stands_for : 1;
 }
 
 void Waits::begin_wait(Thread& thread, State state) {
@@ -85,6 +88,7 @@ void Waits::begin_wait(Thread& thread, State state) {
   thread.was_asked_for = false;
   thread.path.reset();
   thread.is_complete = false;
+  thread.stands_for = 1;
   thread.whole_blocked_ns = 0;
   thread.waker = Waker::unseen;
   thread.waker_path.reset();
@@ -292,6 +296,7 @@ Wait Waits::take(ThreadId id, Thread& thread, bool over) {
   wait.stopped_ns = std::exchange(thread.stopped_ns, 0);
   wait.frozen_ns = std::exchange(thread.frozen_ns, 0);
   wait.is_complete = thread.is_complete;
+  wait.stands_for = thread.stands_for;
   wait.over = over;
   if (over) {
     wait.whole_blocked_ns = thread.whole_blocked_ns;

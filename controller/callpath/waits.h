@@ -53,6 +53,8 @@ struct Wait {
   Nanoseconds stopped_ns = 0;
   Nanoseconds frozen_ns = 0;
   bool is_complete = false;  // the path reaches the outermost frame
+  // How many waits the sample of the path stands for (perf::SampleEvent::events).
+  std::uint64_t stands_for = 1;
   bool over = true;
   // Of a wait that is over: how long it was blocked, with the parts that were told before, and who
   // ended it, with the path if that was sampled.
@@ -72,9 +74,10 @@ class Waits {
   // over by that. REQUIRES: all events up to `read_ns` were told.
   std::optional<Wait> stands_on(ThreadId thread, NodeId path, bool is_complete,
                                 Nanoseconds read_ns);
-  // The path of the switch that comes next, whether it reaches the outermost frame, and whether the
-  // thread is in a system call.
-  void leaving(ThreadId thread, NodeId path, bool is_complete = true, bool in_call = true);
+  // The path of the switch that comes next, whether it reaches the outermost frame, whether the
+  // thread is in a system call, and how many switches its sample stands for.
+  void leaving(ThreadId thread, NodeId path, bool is_complete = true, bool in_call = true,
+               std::uint64_t stands_for = 1);
   void leave(ThreadId thread, Nanoseconds time_ns, bool preempted);
   void wake(Tid thread, Nanoseconds time_ns, Waker waker = Waker::thread);
   // The path of a wake-up, shortly before it or after it.
@@ -123,6 +126,8 @@ class Waits {
     bool next_is_complete = false;
     bool next_in_call = true;
     bool is_complete = false;
+    std::uint64_t next_stands_for = 1;
+    std::uint64_t stands_for = 1;
     std::optional<NodeId> next_path;  // of the switch that comes
     std::optional<NodeId> path;       // of this wait
     struct EarlyWake {

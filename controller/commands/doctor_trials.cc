@@ -138,7 +138,7 @@ std::vector<Check> check_facilities(bool system_calls_can_be_counted) {
     if (trial.facility == Facility::wake_up) tracepoints_work = trial.is_seen();
   }
   Trial scheduler;
-  (void)perf::try_scheduler(scheduler, true);
+  (void)perf::try_scheduler(scheduler, {.wakings = true, .leaving = true});
   checks.push_back(check_trial(scheduler));
   checks.push_back(check_trial(pause::sigtrap_trial()));
   checks.push_back(check_trial(pause::ShotFilter::trial()));

@@ -66,14 +66,11 @@ perf_event_attr sampling_attr(const SamplingFields& fields) {
 }
 
 perf_event_attr leaving_attr(unsigned stack_bytes, std::uint64_t every) {
-  // sendmsg(2) is called with 16 KB of vectors on the stack by some. A thread that waits is there
-  // to be read if its stack is deeper.
-  constexpr unsigned kEnough = 24 * 1024;
   auto attr = software_attr(PERF_COUNT_SW_CONTEXT_SWITCHES);
   attr.sample_period = every;
   attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
   attr.sample_regs_user = kUserRegisters;
-  attr.sample_stack_user = std::min(stack_bytes, kEnough);
+  attr.sample_stack_user = std::min(stack_bytes, kLeavingStackBytes);
   return attr;
 }
 

@@ -53,6 +53,9 @@ perf_event_attr sampling_attr(const SamplingFields& fields);
 // A sample with registers and stack whenever the thread leaves its core, just before the record of
 // that switch. `every`: of how many switches one is sampled.
 perf_event_attr leaving_attr(unsigned stack_bytes, std::uint64_t every);
+// The most stack of such a sample. sendmsg(2) is called with 16 KB of vectors on the stack by some.
+// A thread that waits is there to be read if its stack is deeper.
+inline constexpr unsigned kLeavingStackBytes = 24 * 1024;
 perf_event_attr waking_attr(std::uint64_t tracepoint_id);
 perf_event_attr breakpoint_attr(Address address);          // at an instruction
 perf_event_attr tracepoint_attr(std::uint64_t id);         // of the kernel

@@ -3,9 +3,7 @@
 // The clock of a thread is a timer that the kernel must set and cancel at each switch, which costs
 // some 7 µs in a virtual machine: a server that leaves its core 28,000 times a second did a third
 // less. The clock of a core ticks on. A BPF program drops its samples of other processes, so that
-// nothing of them reaches us. So do samples of threads that leave their core, if wanted: an event
-// of a thread's own would be moved at each switch. Needs the right to look at whole cores
-// (CAP_PERFMON) and CAP_BPF.
+// nothing of them reaches us. Needs the right to look at whole cores (CAP_PERFMON) and CAP_BPF.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +24,13 @@ namespace causalctl::perf {
 
 class CoreSampling {
  public:
-  // Opens everything, disabled. Its rings take an eighth of the lockable_pages() at most. Threads
-  // that leave their core are sampled, too, if `leaving`. Throws Error.
-  CoreSampling(Pid target, const SamplingFields& fields, bool leaving, std::size_t lockable,
-               std::uint64_t seed);
+  // Opens everything, disabled. Its rings take an eighth of the lockable_pages() at most. Throws
+  // Error.
+  CoreSampling(Pid target, const SamplingFields& fields, std::size_t lockable, std::uint64_t seed);
   ~CoreSampling();
 
   void enable(bool on);
   bool cores_changed() const { return online_.changed(); }
-  unsigned most_pages() const { return most_pages_; }  // that a ring of a core may have
   // Sets the mean. REQUIRES: everything was read, as samples stand for the period at the reading.
   void set_period(Nanoseconds period_ns);
   // Draws a new period for each core that has sampled the process, and leaves the others alone,
@@ -42,42 +38,34 @@ class CoreSampling {
   // half a period without a sample is lost on average: it is done once in 100 periods at most.
   // REQUIRES as set_period().
   void jitter();
-  // Makes fewer of the switches of a thread be sampled if there were more than `most` since the
-  // last call, or than the rings have room for, and more if there were few.
-  void adapt_leaving(unsigned most);
-  // Calls use(const SampleRecord&, Nanoseconds since the core's sample before it, nominally; 0: a
-  // thread leaves its core) for each sample, and use_other(const Record&) for the rest: losses and
-  // throttling. Returns how many records were malformed.
+  // Calls use(const SampleRecord&, Nanoseconds since the core's sample before it, nominally) for
+  // each sample, and use_other(const Record&) for the rest: losses and throttling. Returns how many
+  // records were malformed.
   template <typename Use, typename UseOther>
   std::uint64_t read(Use&& use, UseOther&& use_other);
 
  private:
   struct Core {
-    EventFd event, leaving;
-    Ring ring;  // of both
+    EventFd event;
+    Ring ring;
     std::vector<SampleLayout> layouts;
     Nanoseconds period_ns = 0;
     bool has_sampled = true;  // since the period was drawn
-    bool was_left = false;    // a thread that left it was sampled since adapt_leaving()
   };
 
-  void open_core(int number, const SamplingFields& fields, bool leaving, unsigned pages);
   void draw_periods();
 
   CoresOnline online_;
-  unsigned most_pages_;
   Nanoseconds mean_period_ns_;
   Nanoseconds drawn_ns_ = 0;  // when the periods were drawn
   std::mt19937_64 random_;
   struct Program;
   std::unique_ptr<Program> program_;
   std::vector<Core> cores_;
-  std::vector<std::uint32_t> left_before_;  // LeaverSlot::left, by slot
 };
 
-// Returns nothing if core sampling was seen to work now, on ourselves, and sampling of threads that
-// leave their core, if `leaving`; otherwise why not.
-std::optional<std::string> why_no_core_sampling(bool leaving);
+// Returns nothing if core sampling was seen to work now, on ourselves; otherwise why not.
+std::optional<std::string> why_no_core_sampling();
 
 // Returns how often the threads of a process take a core, as seen for 50 ms. If the process is
 // stopped, as one is that was just launched, this is 0 and takes no time.
@@ -95,9 +83,8 @@ std::uint64_t CoreSampling::read(Use&& use, UseOther&& use_other) {
       if (!record) {
         ++malformed;
       } else if (const auto* sample = std::get_if<SampleRecord>(&*record)) {
-        const bool by_clock = sample->common.id == core.event.id();
-        (by_clock ? core.has_sampled : core.was_left) = true;
-        use(*sample, by_clock ? core.period_ns : 0);
+        core.has_sampled = true;
+        use(*sample, core.period_ns);
       } else {
         use_other(*record);
       }

@@ -8,17 +8,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "controller/base/error.h"
 #include "controller/base/fd.h"
+#include "controller/perf/attrs.h"
+#include "controller/perf/bpf/leaving_record.h"
 #include "controller/perf/bpf/scheduler.skel.h"
 #include "controller/perf/bpf/scheduler_record.h"
 #include "controller/perf/bpf_numbers.h"
 #include "controller/perf/bpf_program.h"
 #include "controller/perf/kernel_time.h"
+#include "controller/perf/leaving_samples.h"
 
 namespace causalctl::perf {
 namespace {
@@ -90,7 +95,8 @@ struct SchedulerWatch::Impl {
 
   BpfObject<scheduler_bpf> object;
   std::size_t cores = 0;
-  Mapping buffers;
+  Mapping buffers, rings, pieces;
+  std::optional<LeavingSamples> leaving;
   std::uint64_t lost_told = 0;
 };
 
@@ -138,7 +144,33 @@ void read_core(SchedulerBuffer& buffer, std::uint32_t core, SchedulerRecords& in
 
 }  // namespace
 
-SchedulerWatch::SchedulerWatch(bool wakings) : impl_(std::make_unique<Impl>()) {
+namespace {
+
+Mapping map_of(const bpf_map* map, std::size_t bytes) {
+  void* const address =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+  if (address == MAP_FAILED) throw Error::from_errno("mmap of a BPF map", errno);
+  return {address, bytes};
+}
+
+void set_size(bpf_map* map, std::size_t entries) {
+  throw_if_failed(bpf_map__set_max_entries(map, static_cast<std::uint32_t>(entries)),
+                  "sizing of a BPF map");
+}
+
+template <typename T>
+std::span<T> span_of(const Mapping& mapping) {
+  return {reinterpret_cast<T*>(mapping.data()), mapping.size() / sizeof(T)};
+}
+
+std::size_t leaving_pieces(std::size_t cores) {  // of a core; of all cores 128 MiB at most
+  constexpr std::size_t kAll = 1U << 15U, kFewest = 16;
+  return std::clamp<std::size_t>(std::bit_floor(kAll / cores), kFewest, LEAVING_PIECES);
+}
+
+}  // namespace
+
+SchedulerWatch::SchedulerWatch(const Wanted& wanted) : impl_(std::make_unique<Impl>()) {
   if (namespace_of_numbers(getpid())) {
     throw Error("we are in a pid namespace, in which threads have other numbers",
                 "run causalctl on the host, outside of the container");
@@ -146,17 +178,30 @@ SchedulerWatch::SchedulerWatch(bool wakings) : impl_(std::make_unique<Impl>()) {
   auto& object = impl_->object;
   impl_->cores = static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
   object->rodata->from_queue_to_count = from_queue_to_count();
-  throw_if_failed(
-      bpf_map__set_max_entries(object->maps.buffers, static_cast<std::uint32_t>(impl_->cores)),
-      "sizing of a BPF map");
-  bpf_program__set_autoload(object->progs.causalctl_wake, wakings);
+  const std::size_t cores = impl_->cores;
+  const std::size_t pieces = leaving_pieces(cores);
+  object->rodata->leaving_pieces_of_core = static_cast<std::uint32_t>(pieces);
+  set_size(object->maps.buffers, cores);
+  if (wanted.leaving) {
+    set_size(object->maps.leaving_rings, cores);
+    set_size(object->maps.leaving_pieces, cores * pieces);
+  }
+  bpf_program__set_autoload(object->progs.causalctl_wake, wanted.wakings);
   object.load();
-  const std::size_t bytes = impl_->cores * sizeof(SchedulerBuffer);
-  void* const address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                             bpf_map__fd(object->maps.buffers), 0);
-  if (address == MAP_FAILED) throw Error::from_errno("mmap of a BPF map", errno);
-  impl_->buffers = Mapping(address, bytes);
+  impl_->buffers = map_of(object->maps.buffers, cores * sizeof(SchedulerBuffer));
+  if (!wanted.leaving) return;
+  impl_->rings = map_of(object->maps.leaving_rings, cores * sizeof(LeavingRing));
+  impl_->pieces = map_of(object->maps.leaving_pieces, cores * pieces * sizeof(LeavingPiece));
+  impl_->leaving.emplace(span_of<LeavingRing>(impl_->rings), span_of<LeavingPiece>(impl_->pieces),
+                         std::span(object->bss->leaving_slots));
 }
+
+void SchedulerWatch::sample_leaving(unsigned stack_bytes) {
+  INVARIANT(impl_->leaving);
+  __atomic_store_n(&impl_->object->bss->leaving_bytes, stack_bytes, __ATOMIC_RELAXED);
+}
+
+void SchedulerWatch::adapt_leaving(unsigned most) { impl_->leaving->adapt(most); }
 
 void SchedulerWatch::watch(Pid process) {
   __atomic_fetch_or(&impl_->bits_of(process), bit_of(process), __ATOMIC_RELAXED);
@@ -178,6 +223,8 @@ SchedulerRecords SchedulerWatch::read() {
     lost += __atomic_load_n(&buffer.lost, __ATOMIC_RELAXED);
   }
   records.lost = lost - std::exchange(impl_->lost_told, lost);
+  // After the switches: a sample is written before the record of its switch.
+  if (impl_->leaving) records.lost += impl_->leaving->read(kLeavingStackBytes, records.leaving);
   return records;
 }
 

@@ -1,6 +1,6 @@
 // Follows switches and wake-ups of processes by BPF programs on the scheduler's tracepoints
 // (bpf/scheduler.bpf.c), for all of their threads, present and future, through a buffer for each
-// core.
+// core. Threads that leave their core are sampled, too, if that is wanted (leaving_samples.h).
 //
 // Perf events of a thread tell the same, but the kernel takes them off the core and puts them on
 // again at each switch. docs/lab/2026-11.md has what both cost a server that switches 35,000 times
@@ -38,15 +38,20 @@ struct CoreWaking {  // by a thread of a watched process
 struct SchedulerRecords {  // core by core, and of each core nearly in the order of time
   std::vector<CoreSwitch> switches;
   std::vector<CoreWaking> wakings;
-  std::uint64_t lost = 0;  // for want of room
+  std::vector<SampleEvent> leaving;  // their threads have no serials
+  std::uint64_t lost = 0;            // for want of room
 };
 
 class SchedulerWatch {
  public:
-  // Loads the programs. Nothing is recorded before start(), and no wake-ups without `wakings`.
-  // Throws Error with a hint if that is not possible here: without CAP_BPF and CAP_PERFMON, without
-  // BTF in the kernel, or in a pid namespace other than the initial one.
-  explicit SchedulerWatch(bool wakings);
+  struct Wanted {
+    bool wakings = true;
+    bool leaving = false;  // there can be samples
+  };
+  // Loads the programs. Nothing is recorded before start(), and nothing that is not wanted. Throws
+  // Error with a hint if that is not possible here: without CAP_BPF and CAP_PERFMON, without BTF in
+  // the kernel, or in a pid namespace other than the initial one.
+  explicit SchedulerWatch(const Wanted& wanted);
   ~SchedulerWatch();
   SchedulerWatch(SchedulerWatch&&) noexcept;
   SchedulerWatch& operator=(SchedulerWatch&&) noexcept;
@@ -54,6 +59,11 @@ class SchedulerWatch {
   void watch(Pid process);  // from now on, with the threads that it creates
   void leave(Pid process);
   void start();  // throws Error
+
+  // From now on threads that leave their core are sampled, with so much of their stacks; 0: they
+  // are not. REQUIRES: that can be.
+  void sample_leaving(unsigned stack_bytes);
+  void adapt_leaving(unsigned most);  // as LeavingSamples::adapt()
 
   // Returns what was recorded since the last call.
   SchedulerRecords read();

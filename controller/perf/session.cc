@@ -61,6 +61,7 @@ void Session::start() {
   uprobes_.start();
   if (tasks_) tasks_->start();
   if (scheduler_) scheduler_->watch(target_);
+  sample_leaving();
   if (plan_.peers && plan_.waking) {
     peers_.start(*plan_.waking, scheduler_ ? &*scheduler_ : nullptr, plan_.by_tasks);
   }
@@ -74,6 +75,7 @@ void Session::enable_sampling(bool on) {
   if (!plan_.running) return;
   for (auto& [tid, events] : threads_) events.enable_sampling(on);
   if (cores_) cores_->enable(on);
+  sample_leaving();
 }
 
 void Session::set_stack_bytes(unsigned bytes) {
@@ -81,10 +83,11 @@ void Session::set_stack_bytes(unsigned bytes) {
   if (bytes == plan_.sampling.stack_bytes) return;
   plan_.sampling.stack_bytes = bytes;
   cores_ ? reopen_cores() : reopen_sampling();
+  sample_leaving();
 }
 
 bool Session::has_room_for(unsigned stack_bytes) const {
-  const unsigned most = cores_ ? cores_->most_pages() : plan_.rings.most_stack_pages;
+  const unsigned most = plan_.rings.most_stack_pages;
   return lockable_pages_ == kAnyMemory && stack_ring_pages(stack_bytes, most) < most;
 }
 
@@ -123,9 +126,9 @@ void Session::jitter() {
   }
 }
 
-void Session::adapt_leaving(unsigned most) {
-  if (cores_) return cores_->adapt_leaving(most);
-  for (auto& [tid, events] : threads_) events.adapt_leaving(most, random_());
+void Session::adapt_leaving(const MostLeaving& most) {
+  if (scheduler_ && plan_.leaving) return scheduler_->adapt_leaving(most.at_place);
+  for (auto& [tid, events] : threads_) events.adapt_leaving(most.of_thread, random_());
 }
 
 Nanoseconds Session::draw_period() { return jittered(plan_.sampling.period_ns, random_); }
@@ -153,7 +156,6 @@ EventBatch Session::drain(Nanoseconds now_ns) {
   }
   if (lost_since_scan_ || threads_.empty() || now_ns >= next_scan_ns_) rescan(now_ns);
   leave_cores_if_throttled();
-  if (scheduler_) give_leaving(now_ns);  // after all rings that can have such samples
   return merger_.take_until(now_ns - kGuard);
 }
 
@@ -320,11 +322,7 @@ void Session::handle_sample(ThreadEvents& events, const SampleRecord& record) {
 
 void Session::give_sample(SampleEvent event) {
   if (event.user.truncated) ++losses_.stacks_copied_in_part;
-  if (scheduler_ && event.reason == SampleReason::leaving) {
-    leaving_.push_back(std::move(event));
-  } else {
-    merger_.push(std::move(event));
-  }
+  merger_.push(std::move(event));
 }
 
 void Session::handle_wake(ThreadId thread, const SampleRecord& record) {

@@ -74,9 +74,9 @@ class Session final : public EventSource {
   // since the last call. Samples are different from then on, so call it where nothing is being
   // measured.
   void choose_clocks();
-  // Makes threads that leave their cores more often than `most` times since the last call sampled
-  // at only some of these times.
-  void adapt_leaving(unsigned most);
+  // Makes threads that leave their cores more often than that since the last call sampled at only
+  // some of these times.
+  void adapt_leaving(const MostLeaving& most);
   void adapt_events(unsigned most);  // the same of each of SessionOptions::events
   // Leaves the other threads alone, because setting a period interrupts the core on which the
   // thread last ran.
@@ -157,9 +157,9 @@ class Session final : public EventSource {
   void handle_task(const Record& record);
   bool handle_end(const ExitRecord& exit);
   void read_scheduler();
+  void sample_leaving();
   // Gives what was recorded of threads that are known. Keeps the rest, unless it is older.
   void give_early(Nanoseconds older_than_ns, SchedulerRecords fresh);
-  void give_leaving(Nanoseconds now_ns);
   // Returns whether the threads are known; those that are not may be later.
   bool give(CoreSwitch& change);  // a thread that was known is 0 in it afterwards
   bool give(const CoreWaking& waking);
@@ -198,11 +198,7 @@ class Session final : public EventSource {
   // read.
   std::vector<CoreSwitch> early_switches_;
   std::vector<CoreWaking> early_wakings_;
-  std::vector<SampleEvent> early_samples_;  // of cores; their threads have no serials
-  std::vector<SampleEvent> leaving_;        // of threads that leave their cores, in this drain
-  // When they left, in this drain and the one before.
-  std::unordered_map<Tid, std::vector<Nanoseconds>> left_;
-  Nanoseconds drained_before_ns_ = 0;
+  std::vector<SampleEvent> early_samples_;  // of these, too; their threads have no serials
 
   EventCloser closer_;
   std::map<Tid, ThreadEvents> threads_;

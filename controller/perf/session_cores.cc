@@ -13,7 +13,7 @@
 namespace causalctl::perf {
 
 void Session::use_cores() {
-  if (const auto why_not = why_no_core_sampling(plan_.leaving)) return use_threads(*why_not);
+  if (const auto why_not = why_no_core_sampling()) return use_threads(*why_not);
   plan_.by_core = true;
   reopen_sampling();  // before, so that nothing is sampled twice
   open_cores();
@@ -30,7 +30,7 @@ void Session::use_threads(const std::string& why) {
 
 void Session::open_cores() {
   try {
-    cores_.emplace(target_, plan_.sampling, plan_.leaving, lockable_pages_, random_());
+    cores_.emplace(target_, plan_.sampling, lockable_pages_, random_());
     if (plan_.running && plan_.sampling_on) cores_->enable(true);
   } catch (const Error& error) {  // the target is in another pid namespace, or a limit is reached
     leave_cores(error.hint().empty() ? error.what() : error.hint());
@@ -75,10 +75,7 @@ void Session::choose_clocks() {
 // Samples of threads that are not known yet wait until they are.
 void Session::read_cores() {
   const auto use = [this](const SampleRecord& record, Nanoseconds period_ns) {
-    // One that ends leaves its core for ever, without its stack.
-    if (period_ns == 0 && record.registers.size() == 0) return;
     SampleEvent event = to_sample_event(record, {record.common.tid, 0}, period_ns, kUserRegisters);
-    if (period_ns == 0) event.reason = SampleReason::leaving;
     if (!give_if_known(event)) early_samples_.push_back(std::move(event));
   };
   losses_.records_lost += cores_->read(use, [this](const Record& record) {

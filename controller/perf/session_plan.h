@@ -20,6 +20,12 @@ enum class Clocks : std::uint8_t {
   cheaper  // those of the threads, until they switch so often that those of the cores cost less
 };
 
+// How many samples of its switches a thread may have; by BPF programs at each place where it leaves
+// its core (leaving_samples.h).
+struct MostLeaving {
+  unsigned of_thread = 0, at_place = 0;
+};
+
 struct SessionOptions {
   // Where this is false, only progress points and the birth and death of threads are followed: a
   // thread costs nothing but its visits, and the options of sampling mean nothing.

@@ -10,10 +10,6 @@
 namespace causalctl::perf {
 namespace {
 
-// The most time between the tracepoint and the thread's event at the same switch: some
-// microseconds, unless the machine stalls.
-constexpr Nanoseconds kMostBetween = 10 * kMillisecond;
-
 // Calls give(each) for the records of before, then for the fresh ones; keeps those of threads that
 // are not known yet.
 template <typename Change, typename Give>
@@ -29,7 +25,8 @@ void give_all(std::vector<Change>& early, std::vector<Change> fresh, Nanoseconds
 
 void Session::open_scheduler() {
   scheduler_trial_.emplace();
-  scheduler_ = try_scheduler(*scheduler_trial_, plan_.waking.has_value());
+  scheduler_ = try_scheduler(*scheduler_trial_,
+                             {.wakings = plan_.waking.has_value(), .leaving = plan_.leaving});
   plan_.by_scheduler = scheduler_.has_value();
   log::verbose("switches and wake-ups by BPF: {}", scheduler_trial_->finding);
 }
@@ -39,25 +36,17 @@ void Session::read_scheduler() {
   SchedulerRecords records = scheduler_->read();
   losses_.records_lost += records.lost;
   if (records.lost > 0) lost_since_scan_ = true;
+  for (SampleEvent& sample : std::exchange(records.leaving, {})) {
+    if (!give_if_known(sample)) early_samples_.push_back(std::move(sample));
+  }
   give_early(0, std::move(records));
 }
 
-// A thread's event at a switch comes after the scheduler's tracepoint (__schedule() and
-// prepare_task_switch() of kernel/sched/core.c). But the sample is of before the switch.
-void Session::give_leaving(Nanoseconds now_ns) {
-  for (auto& [tid, times] : left_) std::sort(times.begin(), times.end());  // of several cores
-  for (SampleEvent& sample : std::exchange(leaving_, {})) {
-    const auto& times = left_[sample.thread.tid];
-    const auto later = std::upper_bound(times.begin(), times.end(), sample.time_ns);
-    const Nanoseconds left_ns = later == times.begin() ? 0 : *std::prev(later);
-    if (sample.time_ns - left_ns < kMostBetween) sample.time_ns = left_ns - 1;
-    merger_.push(std::move(sample));
-  }
-  const Nanoseconds before_ns = std::exchange(drained_before_ns_, now_ns) - kMostBetween;
-  for (auto& [tid, times] : left_) {
-    std::erase_if(times, [before_ns](Nanoseconds time_ns) { return time_ns < before_ns; });
-  }
-  std::erase_if(left_, [](const auto& entry) { return entry.second.empty(); });
+// As it is wanted now.
+void Session::sample_leaving() {
+  if (!scheduler_ || !plan_.leaving) return;
+  const bool on = plan_.running && plan_.sampling_on;
+  scheduler_->sample_leaving(on ? std::min(plan_.sampling.stack_bytes, kLeavingStackBytes) : 0);
 }
 
 void Session::give_early(Nanoseconds older_than_ns, SchedulerRecords records) {
@@ -85,7 +74,6 @@ bool Session::give(CoreSwitch& change) {
     if (const auto thread = thread_at(left, time_ns)) {
       merger_.push(SwitchEvent{thread->id, time_ns, cpu,
                                blocked ? SwitchKind::out_blocked : SwitchKind::out_preempted});
-      if (plan_.leaving && !thread->is_peer) left_[left].push_back(time_ns);
       change.left = 0;
     }
   }

@@ -65,7 +65,8 @@ void ThreadEvents::close_sampling() {
 
 bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
   close_sampling();  // first, because the memory of rings is scarce
-  if (!plan.sample || plan.by_core) return true;
+  if (!plan.sample) return true;
+  if (plan.by_core) return reopen_leaving(plan, nullptr);
   SamplingFields fields = plan.sampling;
   fields.period_ns = period_ns_;
   const bool enabled = plan.running && plan.sampling_on;
@@ -86,15 +87,36 @@ bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
     stack_ring_ = std::move(opened->ring);
     if (enabled) sampling_.enable();
   }
-  if (plan.leaving && stack_ring_) {
-    const unsigned most = most_stack_bytes(stack_ring_.bytes());
-    const auto attr = leaving_attr(std::min(fields.stack_bytes, most), leaves_every_);
-    auto leaving = EventFd::open(enabled_if(attr, enabled), thread_.tid, kLeaving, &sampling_);
-    if (!leaving) return false;
-    leaving_ = std::move(*leaving);
-  }
+  if (!reopen_leaving(plan, stack_ring_ ? &sampling_ : nullptr)) return false;
   kernel_ = fields.kernel;
   last_count_ = 0;
+  update_layouts();
+  return true;
+}
+
+// Writes into the ring of `output`, or into one of its own.
+bool ThreadEvents::reopen_leaving(const ThreadPlan& plan, const EventFd* output) {
+  leaving_ = EventFd();
+  const unsigned stack_bytes = plan.sampling.stack_bytes;
+  if (plan.leaving && !plan.by_scheduler && stack_bytes > 0) {
+    const bool enabled = plan.running && plan.sampling_on;
+    auto attr = leaving_attr(stack_bytes, leaves_every_);
+    if (output != nullptr) {
+      attr.sample_stack_user =
+          std::min(attr.sample_stack_user, most_stack_bytes(stack_ring_.bytes()));
+      auto leaving = EventFd::open(enabled_if(attr, enabled), thread_.tid, kLeaving, output);
+      if (!leaving) return false;
+      leaving_ = std::move(*leaving);
+    } else {
+      auto opened = open_stack_event(attr, plan.rings.most_stack_pages, [&](const auto& each) {
+        return EventFd::open(each, thread_.tid, kLeaving);
+      });
+      if (!opened) return false;
+      leaving_ = std::move(opened->event);
+      stack_ring_ = std::move(opened->ring);
+      if (enabled) leaving_.enable();
+    }
+  }
   update_layouts();
   return true;
 }

@@ -28,11 +28,10 @@ struct ThreadPlan {
   bool switches = true;  // records of switches are wanted
   bool peers = true;     // switches of other processes are wanted, too (peers.h)
   SamplingFields sampling;
-  // The clocks of the cores sample the threads, and their switches (core_sampling.h): they have no
-  // events of their own for that.
+  // The clocks of the cores sample the threads (core_sampling.h): they have none of their own.
   bool by_core = false;
-  // Switches and wake-ups are followed for all threads (scheduler_watch.h): they have no events of
-  // their own for these.
+  // Switches and wake-ups are followed for all threads, and switches are sampled
+  // (scheduler_watch.h): they have no events of their own for these.
   bool by_scheduler = false;
   // Births, ends and mappings are told by events of the cores (task_records.h): a thread has no
   // event but those that something else needs.
@@ -141,6 +140,7 @@ class ThreadEvents {
   // the switches of the thread if they are wanted.
   const EventFd* owner(bool switches);
   void own(EventFd owner);
+  bool reopen_leaving(const ThreadPlan& plan, const EventFd* output);
   void update_layouts();
 
   ThreadId thread_;

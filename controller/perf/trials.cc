@@ -192,6 +192,16 @@ bool saw_waking(const SchedulerRecords& records, Tid woken, WakeContext context)
   });
 }
 
+// The frame of the caller is at the bottom of what was copied, and not changed since.
+bool saw_our_stack(const SchedulerRecords& records) {
+  const auto frame = reinterpret_cast<Address>(__builtin_frame_address(0));
+  return std::any_of(records.leaving.begin(), records.leaving.end(), [&](const SampleEvent& each) {
+    const auto& stack = each.user.stack;
+    return each.thread.tid == gettid() && each.stack_pointer < frame &&
+           each.stack_pointer + stack.size() > frame;
+  });
+}
+
 // This thread must stay on the core on which the timer is set.
 bool see_timer(SchedulerWatch& watch, const Sleeper& sleeper) {
   for (int i = 0; i < kTimers; ++i) {
@@ -208,11 +218,17 @@ bool see_timer(SchedulerWatch& watch, const Sleeper& sleeper) {
 }
 
 // Returns "" if all was seen, otherwise what was not.
-std::string not_seen(SchedulerWatch& watch, bool wakings) {
+std::string not_seen(SchedulerWatch& watch, const SchedulerWatch::Wanted& wanted) {
   (void)watch.read();
+  if (wanted.leaving) watch.sample_leaving(kLeavingStackBytes);
   sleep_until(monotonic_now() + kSleep);
-  if (!saw_both_switches(watch.read())) return "loaded, but no switch was recorded";
-  if (!wakings) return "";
+  const SchedulerRecords records = watch.read();
+  if (!saw_both_switches(records)) return "loaded, but no switch was recorded";
+  if (wanted.leaving) {
+    watch.sample_leaving(0);
+    if (!saw_our_stack(records)) return "loaded, but the stack was not copied at a switch";
+  }
+  if (!wanted.wakings) return "";
   const Sleeper sleeper;
   sleeper.wait_until_blocked();
   (void)watch.read();
@@ -270,16 +286,16 @@ Trial try_wake_up() {
                  [&format] { return see_wake_ups(*format); });
 }
 
-std::optional<SchedulerWatch> try_scheduler(Trial& trial, bool wakings) {
+std::optional<SchedulerWatch> try_scheduler(Trial& trial, const SchedulerWatch::Wanted& wanted) {
   std::optional<SchedulerWatch> watch;
   std::string nothing;
   const auto once = [&]() -> std::optional<std::string> {
     if (!watch) {
-      watch.emplace(wakings);
+      watch.emplace(wanted);
       watch->start();
       watch->watch(getpid());
     }
-    nothing = not_seen(*watch, wakings);
+    nothing = not_seen(*watch, wanted);
     if (!nothing.empty()) return std::nullopt;
     return "what a thread of ours did was seen";
   };

@@ -24,10 +24,10 @@ Trial try_switch_record();
 Trial try_wake_up();  // sched:sched_waking: the record names the thread that was woken
 
 // Returns a started watch of no process, if what a thread of ours did was seen by it: that it left
-// its core and came back, that it woke another one, and that a timer did in an interrupt. `trial`
-// says what was seen, or why not. Takes some 50 ms, in which the kernel's description of its types
-// is read. Without `wakings` wake-ups are neither followed nor tried.
-std::optional<SchedulerWatch> try_scheduler(Trial& trial, bool wakings);
+// its core and came back, that it was sampled then, that it woke another one, and that a timer did
+// in an interrupt. `trial` says what was seen, or why not. Takes some 50 ms, in which the kernel's
+// description of its types is read. What is not wanted is neither followed nor tried.
+std::optional<SchedulerWatch> try_scheduler(Trial& trial, const SchedulerWatch::Wanted& wanted);
 
 // Makes the first four.
 std::vector<Trial> try_all();

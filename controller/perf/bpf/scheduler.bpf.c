@@ -1,5 +1,5 @@
 // Writes a record for each switch of a thread of the watched processes, and for each wake-up that
-// one of them makes.
+// one of them makes; and samples threads that leave their core (leaving.bpf.h).
 //
 // The fields of the kernel's structures are found by the names below when the program is loaded
 // (CO-RE, Documentation/bpf/libbpf/libbpf_overview.rst), so it is built without the headers of a
@@ -27,6 +27,8 @@ struct task_struct {
   struct sched_entity se;
 } __attribute__((preserve_access_index));
 
+#include "controller/perf/bpf/leaving.bpf.h"
+
 // How far the core's count of interrupts (`__preempt_count`) lies from its run queue. Both are
 // variables of each core, of which the kernel need not tell the addresses (CONFIG_KALLSYMS_ALL).
 const volatile __s64 from_queue_to_count;
@@ -53,7 +55,7 @@ static __always_inline int is_watched(__u32 process) {
 }
 
 // An interrupt may write records on the same core meanwhile. Then they get the next numbers.
-static __always_inline void write(__u64 tid, __u64 other, __u64 flags) {
+static __always_inline void write(__u64 time_ns, __u64 tid, __u64 other, __u64 flags) {
   const __u32 core = bpf_get_smp_processor_id();
   struct SchedulerBuffer* buffer = bpf_map_lookup_elem(&buffers, &core);
   if (!buffer) {
@@ -66,7 +68,7 @@ static __always_inline void write(__u64 tid, __u64 other, __u64 flags) {
   }
   const __u64 number = __sync_fetch_and_add(&buffer->written, 1);
   struct SchedulerRecord* record = &buffer->records[number & (SCHEDULER_RECORDS - 1)];
-  record->time_ns = bpf_ktime_get_ns();
+  record->time_ns = time_ns;
   const __u64 after_tids = flags | scheduler_round(number) << SCHEDULER_FLAG_BITS;
   barrier();
   *(volatile __u64*)&record->rest =
@@ -84,7 +86,9 @@ int BPF_PROG(causalctl_runs, _Bool preempted, struct task_struct* left, struct t
   if (is_watched(came->tgid)) flags |= SCHEDULER_CAME_IN_SET;
   if (flags == 0) return 0;
   if (!preempted && left->__state != 0) flags |= SCHEDULER_LEFT_BLOCKED;
-  write(left->pid, came->pid, flags);
+  const __u64 now_ns = bpf_ktime_get_ns();
+  if (flags & SCHEDULER_LEFT_IN_SET) sample_leaving(left, now_ns);  // first: the switch has a path
+  write(now_ns, left->pid, came->pid, flags);
   return 0;
 }
 
@@ -103,7 +107,7 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(causalctl_wake, struct task_struct* woken) {
   const __u64 waker = bpf_get_current_pid_tgid();
   if (!is_watched(waker >> 32)) return 0;
-  write((__u32)waker, woken->pid, SCHEDULER_WAKING | interrupted_by());
+  write(bpf_ktime_get_ns(), (__u32)waker, woken->pid, SCHEDULER_WAKING | interrupted_by());
   return 0;
 }
 

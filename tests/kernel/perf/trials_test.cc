@@ -95,7 +95,7 @@ TEST_CASE("BPF programs see what a thread of ours does, and end with their watch
   const auto threads = procfs::threads(getpid()).size();
   for (const bool wakings : {true, false}) {
     Trial trial;
-    auto watch = try_scheduler(trial, wakings);
+    auto watch = try_scheduler(trial, {.wakings = wakings, .leaving = true});
     INFO(trial.finding);
     if (trial.outcome == Outcome::refused) {
       WARN(trial.finding);
@@ -114,7 +114,7 @@ TEST_CASE("BPF programs see what a thread of ours does, and end with their watch
   CHECK(procfs::threads(getpid()).size() == threads);
   const PretendBroken seam("scheduler");
   Trial broken;
-  CHECK_FALSE(try_scheduler(broken, true));
+  CHECK_FALSE(try_scheduler(broken, {}));
   CHECK(broken.outcome == Outcome::never_fired);
 }
 

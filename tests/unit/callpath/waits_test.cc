@@ -395,19 +395,41 @@ TEST_CASE("what is divided adds up, in proportion to the weights", "[callpath]")
 
 TEST_CASE("waits that were not sampled go to those that were, or to the root", "[callpath]") {
   std::map<NodeId, WaitSums> sampled{{3, {100, 0, 1}}, {4, {300, 50, 1}}};
-  callpath::share_out({4000, 100, 8}, sampled);
+  callpath::share_out({4000, 100, 8}, {}, sampled);
   CHECK(sampled[3].blocked_ns == 1100);
   CHECK(sampled[4].blocked_ns == 3300);
   CHECK(sampled[4].runnable_ns == 150);
   CHECK(sampled[3].waits == 5);
   std::map<NodeId, WaitSums> none;
-  callpath::share_out({4000, 100, 8}, none);
+  callpath::share_out({4000, 100, 8}, {}, none);
   CHECK(none.at(callpath::kRoot).blocked_ns == 4000);
+}
+
+// Of waits at node 3 every tenth was sampled, at node 4 each.
+TEST_CASE("waits that were not sampled are like those that the samples stand for", "[callpath]") {
+  std::map<NodeId, WaitSums> sampled{{3, {100, 20, 1}}, {4, {300, 50, 1}}};
+  callpath::share_out({1000, 100, 8}, {{3, {900, 0, 9}}}, sampled);
+  CHECK(sampled[3] == WaitSums{1100, 20 + 100 * 20 / 70, 9, 0, 0});
+  CHECK(sampled[4] == WaitSums{300, 50 + 100 * 50 / 70 + 1, 1, 0, 0});
+}
+
+TEST_CASE("a wait tells how many its sample stands for", "[callpath]") {
+  Waits waits;
+  const ThreadId thread{7, 1};
+  waits.begin(thread, 0, false);
+  const auto stands_for = [&](Nanoseconds time_ns) {
+    waits.leave(thread, time_ns, false);
+    return waits.come(thread, time_ns + 10).value().stands_for;
+  };
+  CHECK(stands_for(100) == 1);
+  waits.leaving(thread, 3, true, true, 16);
+  CHECK(stands_for(200) == 16);
+  CHECK(stands_for(300) == 1);
 }
 
 TEST_CASE("of a halt whose path is not known, nothing goes to others", "[callpath]") {
   std::map<NodeId, WaitSums> sampled{{3, {100, 0, 1, 50, 60}}};
-  callpath::share_out({10, 0, 1, 7, 8}, sampled);
+  callpath::share_out({10, 0, 1, 7, 8}, {}, sampled);
   CHECK(sampled[3] == WaitSums{110, 0, 2, 50, 60});
   CHECK(sampled[callpath::kRoot] == WaitSums{0, 0, 0, 7, 8});
 }

@@ -1,0 +1,106 @@
+#include "controller/perf/leaving_samples.h"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+namespace causalctl::perf {
+namespace {
+
+constexpr unsigned kMostBytes = 6000;
+constexpr std::size_t kCores = 2, kPieces = 16;
+
+// The memory that the program for the kernel writes.
+struct Shared {
+  std::vector<LeavingRing> rings = std::vector<LeavingRing>(kCores);
+  std::vector<LeavingPiece> pieces = std::vector<LeavingPiece>(kCores * kPieces);
+  std::vector<LeavingSlot> slots = std::vector<LeavingSlot>(LEAVING_SLOTS);
+
+  // A switch of a thread whose stack pointer is its number, with so much of its stack in each
+  // piece.
+  void sample(std::size_t core, std::uint32_t tid, std::vector<std::uint16_t> bytes) {
+    LeavingRing& ring = rings[core];
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      LeavingPiece& piece = pieces[core * kPieces + (ring.written + i) % kPieces];
+      piece = {};
+      piece.is_first = i == 0;
+      piece.time_ns = 1000 + tid;
+      piece.tid = tid;
+      piece.registers[7] = tid;
+      piece.bytes = bytes[i];
+      piece.stack[0] = static_cast<std::uint8_t>(tid + i);
+    }
+    ring.written += bytes.size();
+  }
+  LeavingSlot& slot_of(std::uint32_t tid) { return slots[leaving_slot(tid, 0, tid)]; }
+};
+
+}  // namespace
+
+TEST_CASE("Samples of threads that leave are put together from pieces", "[perf]") {
+  Shared shared;
+  LeavingSamples samples(shared.rings, shared.pieces, shared.slots);
+  std::vector<SampleEvent> events;
+  CHECK(samples.read(kMostBytes, events) == 0);
+  CHECK(events.empty());
+  for (unsigned round = 0; round < 10; ++round) {  // more than a ring holds
+    shared.sample(0, 5, {100, 4096, 4096});
+    shared.sample(0, 6, {0});
+    shared.sample(1, 7, {300});
+    events.clear();
+    CHECK(samples.read(kMostBytes, events) == 0);
+    REQUIRE(events.size() == 3);
+    CHECK(events[0].thread == ThreadId{5, 0});
+    CHECK(events[0].user.stack.size() == kMostBytes);
+    CHECK(events[0].user.stack.at(100) == std::byte{6});
+    CHECK(events[0].user.stack.at(4196) == std::byte{7});
+    CHECK(events[0].user.truncated);
+    CHECK(events[0].stack_pointer == 5);
+    CHECK(events[0].user.registers.at(7) == 5);
+    CHECK(events[1].user.stack.empty());
+    CHECK(events[1].user.truncated);
+    CHECK(events[2].user.stack.size() == 300);
+    CHECK_FALSE(events[2].user.truncated);
+    CHECK(events[2].cpu == 1);
+    CHECK(events[2].reason == SampleReason::leaving);
+    CHECK(events[2].time_ns < events[0].time_ns + 5);
+  }
+  shared.rings[1].lost = 4;
+  CHECK(samples.read(kMostBytes, events) == 4);
+  CHECK(samples.read(kMostBytes, events) == 0);
+}
+
+TEST_CASE("Fewer switches are sampled where there are many, and all where there are few",
+          "[perf]") {
+  Shared shared;
+  LeavingSamples samples(shared.rings, shared.pieces, shared.slots);
+  LeavingSlot& busy = shared.slot_of(5);
+  LeavingSlot& rare = shared.slot_of(6);
+  REQUIRE(&busy != &rare);
+  const std::uint32_t at_start = busy.every;
+  CHECK(at_start > 1);
+  std::vector<SampleEvent> events;
+  const auto pass = [&](std::uint32_t of_busy, std::uint32_t of_rare) {
+    busy.left += of_busy;
+    rare.left += of_rare;
+    (void)samples.read(kMostBytes, events);
+    samples.adapt(8);
+  };
+  for (int i = 0; i < 20; ++i) pass(1000, 1);
+  CHECK(busy.every == 125);
+  CHECK(rare.every == 1);
+  shared.sample(0, 5, {10});
+  events.clear();
+  (void)samples.read(kMostBytes, events);
+  CHECK(events.at(0).events == 125);
+  for (int i = 0; i < 20; ++i) pass(0, 0);
+  CHECK(busy.every == 1);
+  CHECK(shared.slot_of(7).every == at_start);  // nobody knows how busy that is
+
+  // There is room for 12 of these pieces, on the one core that has samples.
+  shared.sample(0, 5, {4096, 4096});
+  shared.sample(0, 6, {4096, 4096});
+  pass(1000, 1000);
+  CHECK(busy.every == 334);
+}
+
+}  // namespace causalctl::perf
