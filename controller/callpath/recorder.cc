@@ -152,8 +152,8 @@ void Recorder::take_sample(const perf::SampleEvent& sample) {
   if (counts && sample.time_ns < start_ns_) return;
   const NodeId node = path_of(sample);
   if (sample.reason == perf::SampleReason::leaving) {
-    return waits_.leaving(sample.thread, node, is_complete_, in_system_call(sample.user),
-                          std::max<std::uint64_t>(1, sample.events));
+    return waits_.leaving(sample.thread, {node, is_complete_, in_system_call(sample.user)},
+                          static_cast<std::uint16_t>(sample.tag));
   }
   if (sample.reason == perf::SampleReason::waking) return waits_.woken_by(sample.woken, node);
   if (sample.reason == perf::SampleReason::event) return take_event(sample, node);
@@ -175,7 +175,8 @@ void Recorder::take_switch(const perf::SwitchEvent& change) {
   if (change.kind == perf::SwitchKind::in) {
     if (const auto wait = waits_.come(change.thread, change.time_ns)) add(*wait);
   } else {
-    waits_.leave(change.thread, change.time_ns, change.kind == perf::SwitchKind::out_preempted);
+    const bool preempted = change.kind == perf::SwitchKind::out_preempted;
+    waits_.leave(change.thread, change.time_ns, preempted, change.place);
   }
 }
 
@@ -188,13 +189,6 @@ void Recorder::add(const Wait& wait) {
   sums.stopped_ns += static_cast<std::uint64_t>(wait.stopped_ns);
   sums.frozen_ns += static_cast<std::uint64_t>(wait.frozen_ns);
   if (wait.over) ++sums.waits;
-  if (wait.path && wait.stands_for > 1) {
-    const std::uint64_t more = wait.stands_for - 1;
-    WaitSums& expected = pending.expected[*wait.path];
-    expected.blocked_ns += more * static_cast<std::uint64_t>(wait.blocked_ns);
-    expected.runnable_ns += more * static_cast<std::uint64_t>(wait.runnable_ns);
-    if (wait.over) expected.waits += more;
-  }
   if (wait.over && wait.whole_blocked_ns >= kLongWait) {
     ++recording_.long_waits.count;
     if (wait.path && wait.is_complete) ++recording_.long_waits.complete;
@@ -205,13 +199,13 @@ void Recorder::add(const Wait& wait) {
 void Recorder::flush(ThreadId thread, bool is_last, bool of_epoch) {
   if (!with_waits_) return;
   const auto pending = pending_.try_emplace(thread).first;
-  auto& [cpu_ns, sampled, others, expected, wakers] = pending->second;
+  auto& [cpu_ns, sampled, others, wakers] = pending->second;
   flush_cpu(thread, cpu_ns, is_last);
   if (wakers_) flush_wakers(thread, wakers);
   // Where a thread stands may still be read. What it has waited until then is kept for that.
   const bool keeps = sampled.empty() && !is_last && !of_epoch;
   const WaitSums kept = keeps ? std::exchange(others, {}) : WaitSums();
-  if (!sampled.empty() || others != WaitSums()) share_out(others, expected, sampled);
+  if (!sampled.empty() || others != WaitSums()) share_out(others, sampled);
   for (const auto& [node, sums] : sampled) {
     recording_.add(key(thread, Metric::blocked_ns), node, sums.blocked_ns);
     recording_.add(key(thread, Metric::runnable_ns), node, sums.runnable_ns);
@@ -222,7 +216,7 @@ void Recorder::flush(ThreadId thread, bool is_last, bool of_epoch) {
   if (kept == WaitSums()) {
     pending_.erase(pending);
   } else {
-    pending->second = {{}, {}, kept, {}, {}};
+    pending->second = {{}, {}, kept, {}};
   }
 }
 

@@ -67,8 +67,7 @@ class Recorder {
   struct ThreadPending {                     // since the last settle()
     std::map<NodeId, std::uint64_t> cpu_ns;  // by samples
     std::map<NodeId, WaitSums> sampled;
-    WaitSums others;                      // whose path was not sampled
-    std::map<NodeId, WaitSums> expected;  // of these, by what the samples stand for
+    WaitSums others;  // whose path was not sampled
     Wakers wakers;
   };
 

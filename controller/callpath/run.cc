@@ -40,7 +40,7 @@ constexpr Nanoseconds kLeastPause = kMillisecond;
 constexpr Nanoseconds kJitterEvery = 100 * kMillisecond;
 constexpr Nanoseconds kLatest = 2;  // intervals of a late reader for which the rings have room
 // Samples of one thread's switches between two drains.
-constexpr perf::MostLeaving kMostLeaving{.of_thread = 64, .at_place = 64};
+constexpr perf::MostLeaving kMostLeaving{.of_thread = 64, .at_place = 4};
 constexpr Nanoseconds kWriteEvery = kSecond;
 constexpr int kPriority = -10;  // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;

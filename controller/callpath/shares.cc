@@ -38,19 +38,12 @@ void divide(std::uint64_t sum, std::map<NodeId, std::uint64_t>& values) {
   for (auto& [node, value] : values) value = parts[next++];
 }
 
-void share_out(const WaitSums& others, const std::map<NodeId, WaitSums>& expected,
-               std::map<NodeId, WaitSums>& sampled) {
+void share_out(const WaitSums& others, std::map<NodeId, WaitSums>& sampled) {
   if (sampled.empty()) sampled[kRoot];
   for (const auto member : {&WaitSums::blocked_ns, &WaitSums::runnable_ns, &WaitSums::waits}) {
     if (others.*member == 0) continue;
-    const bool any = std::any_of(expected.begin(), expected.end(),
-                                 [member](const auto& each) { return each.second.*member > 0; });
     std::vector<std::uint64_t> weights;
-    for (const auto& [node, sums] : sampled) {
-      const auto more = expected.find(node);
-      const std::uint64_t of_expected = more == expected.end() ? 0 : more->second.*member;
-      weights.push_back(any ? of_expected : sums.*member);
-    }
+    for (const auto& [node, sums] : sampled) weights.push_back(sums.*member);
     const std::vector<std::uint64_t> parts = divided(others.*member, weights);
     std::size_t next = 0;
     for (auto& [node, sums] : sampled) sums.*member += parts[next++];

@@ -30,9 +30,7 @@ std::vector<std::uint64_t> divided(std::uint64_t sum, const std::vector<std::uin
 // Makes the values add up to `sum`, in proportion to what they were. REQUIRES: there is a value.
 void divide(std::uint64_t sum, std::map<NodeId, std::uint64_t>& values);
 
-// Of one thread. Adds to `sampled` what `others` are taken to be: like `expected`, of nodes of
-// `sampled`; where nothing is expected, like those that were sampled.
-void share_out(const WaitSums& others, const std::map<NodeId, WaitSums>& expected,
-               std::map<NodeId, WaitSums>& sampled);
+// Of one thread. Adds to `sampled` what `others` are taken to be.
+void share_out(const WaitSums& others, std::map<NodeId, WaitSums>& sampled);
 
 }  // namespace causalctl::callpath

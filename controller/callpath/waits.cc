@@ -57,30 +57,30 @@ void Waits::begin(ThreadId id, Nanoseconds time_ns, bool blocked) {
   threads_.insert_or_assign(id.tid, Known{id, thread});
 }
 
-void Waits::leaving(ThreadId id, NodeId path, bool is_complete, bool in_call,
-                    std::uint64_t stands_for) {
+void Waits::leaving(ThreadId id, const Left& left, std::uint16_t place) {
   Thread* thread = find(id);
   if (thread == nullptr) return;
-  thread->next_path = path;
-  thread->next_is_complete = is_complete;
-  thread->next_in_call = in_call;
-  thread->next_stands_for = stands_for;
+  thread->next = left;
+  if (place != 0) thread->at_places[place] = left;
 }
 
-void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
+void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted, std::uint16_t place) {
   Thread* thread = find(id);
   if (thread == nullptr) return;
   pass(*thread, time_ns);
   thread->unproved_ns = 0;
   thread->seen_ns = time_ns;
   thread->has_run = has_switched_ = true;
-  const bool in_call = std::exchange(thread->next_in_call, true);
-  const bool stops = !in_call && was_stopped_lately(time_ns);
+  std::optional<Left> left = std::exchange(thread->next, std::nullopt);
+  if (const auto last = thread->at_places.find(place); !left && last != thread->at_places.end()) {
+    left = last->second;
+  }
+  const bool stops = left && !left->in_call && was_stopped_lately(time_ns);
   begin_wait(*thread, preempted ? State::runnable : stops ? State::stopped : off_core());
   thread->left_ns = time_ns;
-  thread->path = std::exchange(thread->next_path, std::nullopt);
-  thread->is_complete = std::exchange(thread->next_is_complete, false);
-  thread->stands_for = thread->path ? thread->next_stands_for : 1;
+  if (!left) return;
+  thread->path = left->path;
+  thread->is_complete = left->is_complete;
 }
 
 void Waits::begin_wait(Thread& thread, State state) {
@@ -88,7 +88,6 @@ void Waits::begin_wait(Thread& thread, State state) {
   thread.was_asked_for = false;
   thread.path.reset();
   thread.is_complete = false;
-  thread.stands_for = 1;
   thread.whole_blocked_ns = 0;
   thread.waker = Waker::unseen;
   thread.waker_path.reset();
@@ -252,8 +251,7 @@ std::optional<Wait> Waits::on_core(ThreadId id, Thread& thread, Nanoseconds time
   thread.unproved_ns = 0;
   thread.seen_ns = std::max(thread.seen_ns, time_ns);
   thread.has_run = true;
-  thread.next_path.reset();  // of a switch whose record is lost
-  thread.next_in_call = true;
+  thread.next.reset();  // of a switch whose record is lost
   const bool waited = std::exchange(thread.state, State::running) != State::running;
   return waited && time_ns > start_ns_ ? std::optional(take(id, thread, true)) : std::nullopt;
 }
@@ -296,7 +294,6 @@ Wait Waits::take(ThreadId id, Thread& thread, bool over) {
   wait.stopped_ns = std::exchange(thread.stopped_ns, 0);
   wait.frozen_ns = std::exchange(thread.frozen_ns, 0);
   wait.is_complete = thread.is_complete;
-  wait.stands_for = thread.stands_for;
   wait.over = over;
   if (over) {
     wait.whole_blocked_ns = thread.whole_blocked_ns;

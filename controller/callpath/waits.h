@@ -53,8 +53,6 @@ struct Wait {
   Nanoseconds stopped_ns = 0;
   Nanoseconds frozen_ns = 0;
   bool is_complete = false;  // the path reaches the outermost frame
-  // How many waits the sample of the path stands for (perf::SampleEvent::events).
-  std::uint64_t stands_for = 1;
   bool over = true;
   // Of a wait that is over: how long it was blocked, with the parts that were told before, and who
   // ended it, with the path if that was sampled.
@@ -74,11 +72,16 @@ class Waits {
   // over by that. REQUIRES: all events up to `read_ns` were told.
   std::optional<Wait> stands_on(ThreadId thread, NodeId path, bool is_complete,
                                 Nanoseconds read_ns);
-  // The path of the switch that comes next, whether it reaches the outermost frame, whether the
-  // thread is in a system call, and how many switches its sample stands for.
-  void leaving(ThreadId thread, NodeId path, bool is_complete = true, bool in_call = true,
-               std::uint64_t stands_for = 1);
-  void leave(ThreadId thread, Nanoseconds time_ns, bool preempted);
+  // What a sample tells of the switch that comes next.
+  struct Left {
+    NodeId path = 0;
+    bool is_complete = true;  // the path reaches the outermost frame
+    bool in_call = true;      // the thread is in a system call
+  };
+  // `place`: perf::SwitchEvent::place.
+  void leaving(ThreadId thread, const Left& left, std::uint16_t place = 0);
+  // A switch that was not sampled has the path of the last one at its place that was.
+  void leave(ThreadId thread, Nanoseconds time_ns, bool preempted, std::uint16_t place = 0);
   void wake(Tid thread, Nanoseconds time_ns, Waker waker = Waker::thread);
   // The path of a wake-up, shortly before it or after it.
   void woken_by(Tid thread, NodeId path);
@@ -123,13 +126,10 @@ class Waits {
     Nanoseconds runnable_ns = 0;  // the same
     Nanoseconds stopped_ns = 0;
     Nanoseconds frozen_ns = 0;
-    bool next_is_complete = false;
-    bool next_in_call = true;
     bool is_complete = false;
-    std::uint64_t next_stands_for = 1;
-    std::uint64_t stands_for = 1;
-    std::optional<NodeId> next_path;  // of the switch that comes
-    std::optional<NodeId> path;       // of this wait
+    std::optional<Left> next;                           // of the switch that comes
+    std::optional<NodeId> path;                         // of this wait
+    std::unordered_map<std::uint16_t, Left> at_places;  // the last ones
     struct EarlyWake {
       Nanoseconds at_ns = 0;
       Waker waker = Waker::unseen;

@@ -35,7 +35,7 @@ struct SampleEvent {
   UserStack user;                // registers is empty if they were not copied
   Address stack_pointer = 0;     // in user code; 0 if there is none
   SampleReason reason = SampleReason::cpu_time;
-  std::uint32_t tag = 0;     // of the event
+  std::uint32_t tag = 0;     // of the event; of one that leaves, SwitchEvent::place
   std::uint64_t events = 0;  // how many events the sample stands for
   std::int64_t number = 0;   // that the event's record has (EventTemplate::number_offset)
   Tid woken = 0;             // the thread that is woken
@@ -48,6 +48,9 @@ struct SwitchEvent {
   Nanoseconds time_ns = 0;
   std::uint32_t cpu = 0;
   SwitchKind kind = SwitchKind::in;
+  // Where the thread leaves its core: a number that its switches at the same instruction, with the
+  // same stack pointer and return address, have in common, and few others. 0 if it is not known.
+  std::uint16_t place = 0;
 };
 
 // Whether the running thread made the wake-up: in a hardware interrupt it did not, in a softirq it

@@ -9,17 +9,14 @@
 namespace causalctl::perf {
 namespace {
 
-// A thread may leave its core any number of times before it is known how often.
-constexpr std::uint32_t kEveryAtStart = 16;
-
-enum Register : std::uint8_t { kStack = 7, kInstruction = 8 };  // in the order of the record
+constexpr std::size_t kPointer = 7;  // in the order of the registers
 
 }  // namespace
 
 LeavingSamples::LeavingSamples(std::span<LeavingRing> rings, std::span<LeavingPiece> pieces,
                                std::span<LeavingSlot> slots)
     : rings_(rings), pieces_(pieces), slots_(slots), left_before_(slots.size()) {
-  for (LeavingSlot& slot : slots_) slot.every = kEveryAtStart;
+  for (LeavingSlot& slot : slots_) slot.every = 1;
 }
 
 std::span<const LeavingPiece> LeavingSamples::pieces_of(std::size_t core) const {
@@ -27,8 +24,7 @@ std::span<const LeavingPiece> LeavingSamples::pieces_of(std::size_t core) const 
   return pieces_.subspan(core * each, each);
 }
 
-std::uint64_t LeavingSamples::read(unsigned most_bytes, std::vector<SampleEvent>& into) {
-  std::uint64_t lost = 0;
+void LeavingSamples::read(unsigned most_bytes, std::vector<SampleEvent>& into) {
   for (std::size_t core = 0; core < rings_.size(); ++core) {
     LeavingRing& ring = rings_[core];
     const std::uint64_t end = __atomic_load_n(&ring.written, __ATOMIC_ACQUIRE);
@@ -41,9 +37,7 @@ std::uint64_t LeavingSamples::read(unsigned most_bytes, std::vector<SampleEvent>
       ++samples_;
     }
     __atomic_store_n(&ring.read, end, __ATOMIC_RELEASE);
-    lost += __atomic_load_n(&ring.lost, __ATOMIC_RELAXED);
   }
-  return lost - std::exchange(lost_told_, lost);
 }
 
 // Returns the number of the piece after it.
@@ -58,10 +52,7 @@ std::uint64_t LeavingSamples::read_sample(std::size_t core, std::uint64_t number
   sample.reason = SampleReason::leaving;
   sample.user.mask = kUserRegisters;
   sample.user.registers.assign(std::begin(first.registers), std::end(first.registers));
-  sample.stack_pointer = first.registers[kStack];
-  const std::uint32_t slot =
-      leaving_slot(first.tid, first.registers[kInstruction], first.registers[kStack]);
-  sample.events = std::max(1U, slots_[slot % slots_.size()].every);
+  sample.stack_pointer = first.registers[kPointer];
   auto& stack = sample.user.stack;
   do {
     const LeavingPiece& piece = pieces[number % pieces.size()];
@@ -69,7 +60,8 @@ std::uint64_t LeavingSamples::read_sample(std::size_t core, std::uint64_t number
                            .first(std::min<std::size_t>(piece.bytes, most_bytes - stack.size()));
     stack.insert(stack.end(), bytes.begin(), bytes.end());
     ++number;
-  } while (number != end && !pieces[number % pieces.size()].is_first);
+  } while (number != end && pieces[number % pieces.size()].slot == 0);
+  sample.tag = first.slot;
   sample.user.truncated = stack.empty() || stack.size() == most_bytes;
   return number;
 }

@@ -18,9 +18,8 @@ class LeavingSamples {
                  std::span<LeavingSlot> slots);
 
   // Appends what came since the last call; its threads have no serials. Of a stack `most_bytes` are
-  // wanted. Each sample stands for `events` switches at its place, itself included. Returns how
-  // many were lost for want of room.
-  std::uint64_t read(unsigned most_bytes, std::vector<SampleEvent>& into);
+  // wanted. Where there was no room, it is as if a switch was not drawn.
+  void read(unsigned most_bytes, std::vector<SampleEvent>& into);
 
   // Makes fewer of a thread's switches at a place be sampled if there were more than `most` since
   // the last call, or than there is room for, and more if there were few. Call it after read().
@@ -35,7 +34,6 @@ class LeavingSamples {
   std::span<LeavingPiece> pieces_;
   std::span<LeavingSlot> slots_;
   std::vector<std::uint32_t> left_before_;  // LeavingSlot::left
-  std::uint64_t lost_told_ = 0;
   // Since adapt().
   std::uint64_t samples_ = 0, pieces_read_ = 0;
   std::size_t rings_used_ = 0;

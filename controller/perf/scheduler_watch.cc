@@ -97,6 +97,7 @@ struct SchedulerWatch::Impl {
   std::size_t cores = 0;
   Mapping buffers, rings, pieces;
   std::optional<LeavingSamples> leaving;
+  unsigned stack_bytes = kLeavingStackBytes;
   std::uint64_t lost_told = 0;
 };
 
@@ -118,9 +119,13 @@ void translate(const SchedulerRecord& record, std::uint64_t rest, std::uint32_t 
   const auto has = [flags = rest >> 2 * SCHEDULER_TID_BITS](unsigned flag) {
     return (flags & flag) != 0;
   };
+  constexpr unsigned kSlots = (1U << SCHEDULER_SLOT_BITS) - 1;
+  const auto place =
+      static_cast<std::uint16_t>(rest >> (2 * SCHEDULER_TID_BITS + SCHEDULER_FLAG_BITS) & kSlots);
   if (!has(SCHEDULER_WAKING)) {
     into.switches.push_back({time_ns, core, has(SCHEDULER_LEFT_IN_SET) ? tid : 0,
-                             has(SCHEDULER_LEFT_BLOCKED), has(SCHEDULER_CAME_IN_SET) ? other : 0});
+                             has(SCHEDULER_LEFT_BLOCKED), place,
+                             has(SCHEDULER_CAME_IN_SET) ? other : 0});
   } else {
     const WakeContext context = has(SCHEDULER_IN_HARDIRQ)   ? WakeContext::hardirq
                                 : has(SCHEDULER_IN_SOFTIRQ) ? WakeContext::softirq
@@ -163,7 +168,8 @@ std::span<T> span_of(const Mapping& mapping) {
   return {reinterpret_cast<T*>(mapping.data()), mapping.size() / sizeof(T)};
 }
 
-std::size_t leaving_pieces(std::size_t cores) {  // of a core; of all cores 128 MiB at most
+// Of a core. Those of all take 134 MiB at most, up to 2,048 cores.
+std::size_t leaving_pieces(std::size_t cores) {
   constexpr std::size_t kAll = 1U << 15U, kFewest = 16;
   return std::clamp<std::size_t>(std::bit_floor(kAll / cores), kFewest, LEAVING_PIECES);
 }
@@ -196,9 +202,12 @@ SchedulerWatch::SchedulerWatch(const Wanted& wanted) : impl_(std::make_unique<Im
                          std::span(object->bss->leaving_slots));
 }
 
-void SchedulerWatch::sample_leaving(unsigned stack_bytes) {
+void SchedulerWatch::sample_leaving(Pid process, unsigned stack_bytes) {
   INVARIANT(impl_->leaving);
-  __atomic_store_n(&impl_->object->bss->leaving_bytes, stack_bytes, __ATOMIC_RELAXED);
+  auto& shared = *impl_->object->bss;
+  __atomic_store_n(&shared.leaving_process, static_cast<std::uint32_t>(process), __ATOMIC_RELAXED);
+  __atomic_store_n(&shared.leaving_bytes, stack_bytes, __ATOMIC_RELAXED);
+  if (stack_bytes > 0) impl_->stack_bytes = stack_bytes;
 }
 
 void SchedulerWatch::adapt_leaving(unsigned most) { impl_->leaving->adapt(most); }
@@ -224,7 +233,7 @@ SchedulerRecords SchedulerWatch::read() {
   }
   records.lost = lost - std::exchange(impl_->lost_told, lost);
   // After the switches: a sample is written before the record of its switch.
-  if (impl_->leaving) records.lost += impl_->leaving->read(kLeavingStackBytes, records.leaving);
+  if (impl_->leaving) impl_->leaving->read(impl_->stack_bytes, records.leaving);
   return records;
 }
 

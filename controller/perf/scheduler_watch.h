@@ -24,7 +24,8 @@ struct CoreSwitch {
   Nanoseconds time_ns = 0;
   std::uint32_t cpu = 0;
   Tid left = 0;
-  bool blocked = false;  // `left` goes to sleep; otherwise it still wants to run
+  bool blocked = false;     // `left` goes to sleep; otherwise it still wants to run
+  std::uint16_t place = 0;  // SwitchEvent::place of `left`
   Tid came = 0;
 };
 
@@ -60,9 +61,9 @@ class SchedulerWatch {
   void leave(Pid process);
   void start();  // throws Error
 
-  // From now on threads that leave their core are sampled, with so much of their stacks; 0: they
-  // are not. REQUIRES: that can be.
-  void sample_leaving(unsigned stack_bytes);
+  // From now on threads of the process that leave their core are sampled, with so much of their
+  // stacks; 0: they are not. REQUIRES: that can be, and the process is watched.
+  void sample_leaving(Pid process, unsigned stack_bytes);
   void adapt_leaving(unsigned most);  // as LeavingSamples::adapt()
 
   // Returns what was recorded since the last call.

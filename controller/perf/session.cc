@@ -16,6 +16,7 @@ namespace {
 
 // A record becomes visible a little after its timestamp was taken.
 constexpr Nanoseconds kGuard = 20 * kMicrosecond;
+constexpr Nanoseconds kGuardOfStacks = 200 * kMicrosecond;  // if a stack is copied before that
 constexpr Nanoseconds kScanInterval = 100 * kMillisecond;
 constexpr Nanoseconds kScanAgain = 5 * kMillisecond;  // when something unexplained was seen
 constexpr int kMostScansAtStart = 20;
@@ -156,7 +157,7 @@ EventBatch Session::drain(Nanoseconds now_ns) {
   }
   if (lost_since_scan_ || threads_.empty() || now_ns >= next_scan_ns_) rescan(now_ns);
   leave_cores_if_throttled();
-  return merger_.take_until(now_ns - kGuard);
+  return merger_.take_until(now_ns - (plan_.leaving ? kGuardOfStacks : kGuard));
 }
 
 std::optional<std::uint64_t> Session::sample_rate_limit() const {
@@ -178,7 +179,7 @@ std::vector<ThreadId> Session::threads() const {
   return ids;
 }
 
-bool Session::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
+bool Session::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns, bool is_told) {
   const std::size_t count = std::max(threads_.size(), expected_threads_);
   plan_.rings = ring_sizes(count, lockable_pages_);
   auto events = ThreadEvents::open({tid, last_serial_ + 1}, monotonic_now(), draw_period(), plan_);
@@ -194,12 +195,12 @@ bool Session::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
   // One whose birth was told may be gone: then its end was told, too.
   const char state = procfs::parse_state(stat);
   const bool is_gone = stat.empty() || state == 'Z' || state == 'X';
-  if (plan_.by_tasks && is_gone && parent.serial == 0) return false;
+  if (plan_.by_tasks && is_gone && !is_told) return false;
   // A thread of the kernel's cannot be paused, and its wake-ups are like those by a device.
   if (tid != target_ && procfs::is_kernel_worker(target_, stat)) return false;
   ++last_serial_;
   // A thread whose switches are known from its birth on was not blocked then.
-  const bool blocked = !(plan_.by_scheduler && parent.serial != 0) && procfs::is_blocked(state);
+  const bool blocked = !(plan_.by_scheduler && is_told) && procfs::is_blocked(state);
   merger_.push(ThreadStartEvent{events->thread(), parent, start_ns, blocked});
   events->set_since(start_ns);
   threads_.insert_or_assign(tid, std::move(*events));
@@ -209,9 +210,9 @@ bool Session::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
 
 // In the middle of a profile a thread that cannot be opened is a loss to be reported, and no reason
 // to end.
-bool Session::open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns) {
+bool Session::open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns, bool is_told) {
   try {
-    return open_thread(tid, parent, start_ns);
+    return open_thread(tid, parent, start_ns, is_told);
   } catch (const Error& error) {
     limits_.add(fmt::format("some threads are not profiled: {}",
                             error.hint().empty() ? error.what() : error.hint()));
@@ -230,7 +231,7 @@ void Session::scan_until_stable() {
     for (const Tid tid : listed) {
       if (threads_.contains(tid) || refused_.contains(tid)) continue;
       stable = false;
-      if (!open_thread(tid, {}, monotonic_now())) refused_.insert(tid);  // it is ending
+      if (!open_thread(tid, {}, monotonic_now(), false)) refused_.insert(tid);  // it is ending
     }
     if (stable) return;
   }
@@ -366,7 +367,7 @@ void Session::rescan(Nanoseconds now_ns) {
     if (tid == target_ && now_ns - first_ended_ns_ < ThreadEvents::kLongestExec) continue;
     if (!suspects_.contains(tid)) {
       unknown.insert(tid);  // most likely its FORK record is on the way, or it is ending
-    } else if (!is_alive(target_, tid) || !open_or_refuse(tid, {}, now_ns)) {
+    } else if (!is_alive(target_, tid) || !open_or_refuse(tid, {}, now_ns, false)) {
       refused_.insert(tid);
     }
   }

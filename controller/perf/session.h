@@ -139,8 +139,9 @@ class Session final : public EventSource {
   void reopen_cores();  // after a change of SamplingFields, or of the cores that are online
   void reopen_sampling();
   Nanoseconds draw_period();
-  bool open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns);
-  bool open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns);
+  // `is_told`: a record has told of its birth.
+  bool open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns, bool is_told);
+  bool open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns, bool is_told);
   void scan_until_stable();
   void finish(Tid tid, Nanoseconds exit_ns);
   void keep_counts(const ThreadEvents& events);
@@ -169,6 +170,7 @@ class Session final : public EventSource {
   void handle_event(SampledEvent& event, ThreadId thread, const SampleRecord& record);
   void give_sample(SampleEvent event);
   bool give_if_known(SampleEvent& event);
+  bool give_if_known(NameEvent& name);
   void give_samples(Nanoseconds older_than_ns);
   void handle_wake(ThreadId thread, const SampleRecord& record);
   void give_wake(ThreadId thread, Tid woken, Nanoseconds time_ns, WakeContext context);

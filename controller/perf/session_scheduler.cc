@@ -46,7 +46,8 @@ void Session::read_scheduler() {
 void Session::sample_leaving() {
   if (!scheduler_ || !plan_.leaving) return;
   const bool on = plan_.running && plan_.sampling_on;
-  scheduler_->sample_leaving(on ? std::min(plan_.sampling.stack_bytes, kLeavingStackBytes) : 0);
+  scheduler_->sample_leaving(target_,
+                             on ? std::min(plan_.sampling.stack_bytes, kLeavingStackBytes) : 0);
 }
 
 void Session::give_early(Nanoseconds older_than_ns, SchedulerRecords records) {
@@ -69,11 +70,12 @@ std::optional<Session::Known> Session::thread_at(Tid tid, Nanoseconds time_ns) c
 }
 
 bool Session::give(CoreSwitch& change) {
-  const auto& [time_ns, cpu, left, blocked, came] = change;
+  const auto& [time_ns, cpu, left, blocked, place, came] = change;
   if (left != 0) {
     if (const auto thread = thread_at(left, time_ns)) {
       merger_.push(SwitchEvent{thread->id, time_ns, cpu,
-                               blocked ? SwitchKind::out_blocked : SwitchKind::out_preempted});
+                               blocked ? SwitchKind::out_blocked : SwitchKind::out_preempted,
+                               place});
       change.left = 0;
     }
   }

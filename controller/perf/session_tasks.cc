@@ -24,19 +24,19 @@ void Session::open_tasks() {
   }
 }
 
-// Other cores are online. The old events are read after the new ones are open. What both tell may be
-// told twice.
+// Other cores are online. The old events are read after the new ones are open. What both tell may
+// be told twice.
 void Session::reopen_tasks() {
   try {
     TaskRecords fresh(lockable_pages_);
     if (plan_.running) fresh.start();
     read_tasks();
     tasks_ = std::move(fresh);
+    lost_since_scan_ = true;
   } catch (const Error& error) {
     limits_.add(fmt::format("births of threads and mappings on some cores are not told: {}",
                             error.hint().empty() ? error.what() : error.hint()));
   }
-  lost_since_scan_ = true;
 }
 
 void Session::read_tasks() {
@@ -169,12 +169,16 @@ void Session::handle_forks(Nanoseconds older_than_ns) {
   std::erase_if(early_ends_, [&](const ExitRecord& exit) {
     return handle_end(exit) || exit.common.time_ns < older_than_ns;
   });
-  for (NameEvent& name : std::exchange(names_, {})) {
-    const auto thread = threads_.find(name.thread.tid);
-    if (thread == threads_.end()) continue;
-    name.thread = thread->second.thread();
-    merger_.push(std::move(name));
-  }
+  std::erase_if(
+      names_, [&](NameEvent& name) { return give_if_known(name) || name.time_ns < older_than_ns; });
+}
+
+bool Session::give_if_known(NameEvent& name) {
+  const auto thread = threads_.find(name.thread.tid);
+  if (thread == threads_.end() || name.time_ns < thread->second.since_ns()) return false;
+  name.thread = thread->second.thread();
+  merger_.push(std::move(name));
+  return true;
 }
 
 void Session::handle_fork(const ForkRecord& fork) {
@@ -187,7 +191,7 @@ void Session::handle_fork(const ForkRecord& fork) {
     finish(fork.tid, fork.common.time_ns);
   }
   refused_.erase(fork.tid);
-  if (!open_or_refuse(fork.tid, parent_id, fork.common.time_ns)) {
+  if (!open_or_refuse(fork.tid, parent_id, fork.common.time_ns, true)) {
     if (procfs::is_kernel_worker(target_, fork.tid)) {
       refused_.insert(fork.tid);
     } else {

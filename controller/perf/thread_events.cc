@@ -66,6 +66,11 @@ void ThreadEvents::close_sampling() {
 bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
   close_sampling();  // first, because the memory of rings is scarce
   if (!plan.sample) return true;
+  const bool is_idle = !waking_ && visits_.empty() && sampled_events_.empty();
+  if (plan.by_core && plan.by_tasks && is_idle) {  // even a disabled event costs at each switch
+    owner_ = EventFd();
+    ring_ = Ring();
+  }
   if (plan.by_core) return reopen_leaving(plan, nullptr);
   SamplingFields fields = plan.sampling;
   fields.period_ns = period_ns_;
@@ -80,7 +85,8 @@ bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
   } else {
     const unsigned most = plan.rings.most_stack_pages;
     auto opened = open_stack_event(
-        sampling_attr(fields), plan.leaving ? most : stack_ring_pages(fields.stack_bytes, most),
+        sampling_attr(fields),
+        plan.leaving && !plan.by_scheduler ? most : stack_ring_pages(fields.stack_bytes, most),
         [&](const auto& attr) { return EventFd::open(attr, thread_.tid, kSampling); });
     if (!opened) return false;
     sampling_ = std::move(opened->event);

@@ -192,7 +192,7 @@ bool saw_waking(const SchedulerRecords& records, Tid woken, WakeContext context)
   });
 }
 
-// The frame of the caller is at the bottom of what was copied, and not changed since.
+// The frame of the caller is in what was copied.
 bool saw_our_stack(const SchedulerRecords& records) {
   const auto frame = reinterpret_cast<Address>(__builtin_frame_address(0));
   return std::any_of(records.leaving.begin(), records.leaving.end(), [&](const SampleEvent& each) {
@@ -220,12 +220,12 @@ bool see_timer(SchedulerWatch& watch, const Sleeper& sleeper) {
 // Returns "" if all was seen, otherwise what was not.
 std::string not_seen(SchedulerWatch& watch, const SchedulerWatch::Wanted& wanted) {
   (void)watch.read();
-  if (wanted.leaving) watch.sample_leaving(kLeavingStackBytes);
+  if (wanted.leaving) watch.sample_leaving(getpid(), kLeavingStackBytes);
   sleep_until(monotonic_now() + kSleep);
   const SchedulerRecords records = watch.read();
   if (!saw_both_switches(records)) return "loaded, but no switch was recorded";
   if (wanted.leaving) {
-    watch.sample_leaving(0);
+    watch.sample_leaving(getpid(), 0);
     if (!saw_our_stack(records)) return "loaded, but the stack was not copied at a switch";
   }
   if (!wanted.wakings) return "";

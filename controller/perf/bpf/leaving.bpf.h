@@ -13,6 +13,7 @@ struct pt_regs {
 } __attribute__((preserve_access_index));
 
 const volatile __u32 leaving_pieces_of_core;  // a power of two
+__u32 leaving_process;                        // whose threads are sampled
 __u32 leaving_bytes;                          // of the stack that are wanted; 0: nothing is sampled
 struct LeavingSlot leaving_slots[LEAVING_SLOTS];
 
@@ -49,39 +50,29 @@ static __always_inline struct LeavingPiece* piece_of(__u32 core, __u64 number) {
   return bpf_map_lookup_elem(&leaving_pieces, &place);
 }
 
-// `left` is the current thread, and its memory is there to be read. Switches of a core do not
-// interrupt each other.
-static __always_inline void sample_leaving(struct task_struct* left, __u64 time_ns) {
-  const __u32 bytes = leaving_bytes;
-  if (bytes == 0) return;
-  const struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(left);
-  const __u64 stack_pointer = regs->sp;
-  const __u32 at = leaving_slot(left->pid, regs->ip, stack_pointer);
-  if (!is_drawn(&leaving_slots[at & (LEAVING_SLOTS - 1)])) return;
+static __always_inline void copy_thread(__u32 tid, __u32 slot, const struct pt_regs* regs,
+                                        __u32 bytes, __u64 time_ns) {
   const __u32 core = bpf_get_smp_processor_id();
   struct LeavingRing* ring = bpf_map_lookup_elem(&leaving_rings, &core);
   if (!ring) return;
   const __u64 first = ring->written;
-  if (first + LEAVING_MOST_PIECES - ring->read > leaving_pieces_of_core) {
-    ++ring->lost;
-    return;
-  }
+  if (first + LEAVING_MOST_PIECES - ring->read > leaving_pieces_of_core) return;
   struct LeavingPiece* piece = piece_of(core, first);
   if (!piece) return;
   piece->time_ns = time_ns;
-  piece->tid = left->pid;
+  piece->tid = tid;
   const __u64 registers[LEAVING_REGISTERS] = {
       regs->ax,  regs->bx,  regs->cx,    regs->dx,  regs->si,  regs->di, regs->bp,
       regs->sp,  regs->ip,  regs->flags, regs->cs,  regs->ss,  regs->r8, regs->r9,
       regs->r10, regs->r11, regs->r12,   regs->r13, regs->r14, regs->r15};
   __builtin_memcpy(piece->registers, registers, sizeof registers);
-  __u64 from = stack_pointer;
+  __u64 from = regs->sp;
   __u32 pieces = 0;
-  for (__u32 i = 0; i < LEAVING_MOST_PIECES && (i == 0 || from < stack_pointer + bytes); ++i) {
+  for (__u32 i = 0; i < LEAVING_MOST_PIECES && (i == 0 || from < regs->sp + bytes); ++i) {
     struct LeavingPiece* next = piece_of(core, first + i);
     if (!next) break;
     const __u32 to_end_of_page = LEAVING_PIECE_BYTES - (from & (LEAVING_PIECE_BYTES - 1));
-    next->is_first = i == 0;
+    next->slot = i == 0 ? slot : 0;
     next->bytes = 0;
     if (i == 0) pieces = 1;  // with the registers
     if (bpf_probe_read_user(next->stack, to_end_of_page, (void*)from) != 0) break;
@@ -91,4 +82,22 @@ static __always_inline void sample_leaving(struct task_struct* left, __u64 time_
   }
   barrier();
   *(volatile __u64*)&ring->written = first + pieces;
+}
+
+// Returns the number of the place; 0 if nothing is sampled. `left` is the current thread, and its
+// memory is there to be read. Switches of a core do not interrupt each other.
+static __always_inline __u32 sample_leaving(struct task_struct* left, int blocked, __u64 time_ns) {
+  const __u32 bytes = leaving_bytes;
+  // One that is ending has given its memory back, and a worker of the kernel's has no user code.
+  if (bytes == 0 || left->tgid != leaving_process || !left->mm) return 0;
+  const struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(left);
+  const __u64 stack_pointer = regs->sp;
+  if (stack_pointer == 0) return 0;
+  __u64 word = 0;
+  if (blocked) bpf_probe_read_user(&word, sizeof word, (void*)stack_pointer);
+  const __u32 place = blocked ? leaving_slot(left->pid, regs->ip, stack_pointer, word)
+                              : leaving_slot(left->pid, 0, 0, 0);
+  const __u32 slot = place & (LEAVING_SLOTS - 1);
+  if (is_drawn(&leaving_slots[slot])) copy_thread(left->pid, slot, regs, bytes, time_ns);
+  return slot;
 }

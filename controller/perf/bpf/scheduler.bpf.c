@@ -24,6 +24,7 @@ struct task_struct {
   int pid;
   int tgid;
   unsigned int __state;
+  void* mm;
   struct sched_entity se;
 } __attribute__((preserve_access_index));
 
@@ -55,7 +56,7 @@ static __always_inline int is_watched(__u32 process) {
 }
 
 // An interrupt may write records on the same core meanwhile. Then they get the next numbers.
-static __always_inline void write(__u64 time_ns, __u64 tid, __u64 other, __u64 flags) {
+static __always_inline void write(__u64 time_ns, __u64 tid, __u64 other, __u64 flags, __u64 slot) {
   const __u32 core = bpf_get_smp_processor_id();
   struct SchedulerBuffer* buffer = bpf_map_lookup_elem(&buffers, &core);
   if (!buffer) {
@@ -69,7 +70,8 @@ static __always_inline void write(__u64 time_ns, __u64 tid, __u64 other, __u64 f
   const __u64 number = __sync_fetch_and_add(&buffer->written, 1);
   struct SchedulerRecord* record = &buffer->records[number & (SCHEDULER_RECORDS - 1)];
   record->time_ns = time_ns;
-  const __u64 after_tids = flags | scheduler_round(number) << SCHEDULER_FLAG_BITS;
+  const __u64 after_flags = slot | scheduler_round(number) << SCHEDULER_SLOT_BITS;
+  const __u64 after_tids = flags | after_flags << SCHEDULER_FLAG_BITS;
   barrier();
   *(volatile __u64*)&record->rest =
       tid | other << SCHEDULER_TID_BITS | after_tids << 2 * SCHEDULER_TID_BITS;
@@ -87,8 +89,12 @@ int BPF_PROG(causalctl_runs, _Bool preempted, struct task_struct* left, struct t
   if (flags == 0) return 0;
   if (!preempted && left->__state != 0) flags |= SCHEDULER_LEFT_BLOCKED;
   const __u64 now_ns = bpf_ktime_get_ns();
-  if (flags & SCHEDULER_LEFT_IN_SET) sample_leaving(left, now_ns);  // first: the switch has a path
-  write(now_ns, left->pid, came->pid, flags);
+  // The sample is first, so that the switch has a path.
+  __u32 slot = 0;
+  if (flags & SCHEDULER_LEFT_IN_SET) {
+    slot = sample_leaving(left, flags & SCHEDULER_LEFT_BLOCKED, now_ns);
+  }
+  write(now_ns, left->pid, came->pid, flags, slot);
   return 0;
 }
 
@@ -107,7 +113,7 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(causalctl_wake, struct task_struct* woken) {
   const __u64 waker = bpf_get_current_pid_tgid();
   if (!is_watched(waker >> 32)) return 0;
-  write(bpf_ktime_get_ns(), (__u32)waker, woken->pid, SCHEDULER_WAKING | interrupted_by());
+  write(bpf_ktime_get_ns(), (__u32)waker, woken->pid, SCHEDULER_WAKING | interrupted_by(), 0);
   return 0;
 }
 

@@ -23,15 +23,18 @@ enum SchedulerRecordFlag {
 struct SchedulerRecord {
   __u64 time_ns;  // of CLOCK_MONOTONIC of the initial time namespace
   // From the lowest bit: the thread that leaves, or wakes; the one that comes, or is woken; flags
-  // (SchedulerRecordFlag); the round. Written last.
+  // (SchedulerRecordFlag); where the thread leaves its core (leaving_slot()), if that is known; the
+  // round. Written last.
   __u64 rest;
 };
 
 enum {
   SCHEDULER_TID_BITS = 22,  // PID_MAX_LIMIT of include/linux/threads.h
   SCHEDULER_FLAG_BITS = 6,
+  SCHEDULER_SLOT_BITS = 12,
   // How often its place has been written, in as many bits: by that a record is known to be whole.
-  SCHEDULER_ROUND_BITS = 64 - 2 * SCHEDULER_TID_BITS - SCHEDULER_FLAG_BITS,
+  // What is there before it is of the round before.
+  SCHEDULER_ROUND_BITS = 2,
   SCHEDULER_RECORDS_LOG = 15,  // of a core: half a second of 60,000 a second
   SCHEDULER_RECORDS = 1 << SCHEDULER_RECORDS_LOG,
   // Places left free in a full buffer, for interrupts that write while a record is being written.

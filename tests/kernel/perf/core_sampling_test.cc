@@ -357,7 +357,7 @@ TEST_CASE("The clocks of cores are taken once threads switch often", "[perf]") {
   }
   CHECK(static_cast<double>(sampled_ns) > 0.7 * ran_ns);
   CHECK(static_cast<double>(sampled_ns) < 1.3 * ran_ns);
-  CHECK(leaving > switches / 24);  // one in 16
+  CHECK(leaving > switches / 24);  // one in 16 at least
   CHECK(switches > 1000);
   CHECK(born_later.size() > 10);
   CHECK(sampled.size() > born_later.size() / 2);

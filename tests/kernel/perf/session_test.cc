@@ -225,7 +225,7 @@ TEST_CASE("A sample of a thread that leaves its core comes before the switch", "
     const auto* change = std::get_if<SwitchEvent>(&event);
     if (change != nullptr && std::exchange(is_next, false)) CHECK(change->kind != SwitchKind::in);
   }
-  CHECK(leaving >= 200 / 31);  // one in 16 on average, and after at most 30
+  CHECK(leaving >= 200 / 16);
 }
 
 TEST_CASE("Two threads that wake each other give edges with the right ends", "[perf]") {

@@ -25,7 +25,7 @@ Nanoseconds sum(const callpath::ThreadTimes& times) {
 TEST_CASE("a wait is for something until the wake-up, then for a core", "[callpath]") {
   Waits waits;
   waits.begin(kOne, 1000, false);
-  waits.leaving(kOne, 7);
+  waits.leaving(kOne, {7});
   waits.leave(kOne, 1500, false);
   waits.wake(kOne.tid, 1800);
   waits.wake(kOne.tid, 1900);  // once more
@@ -43,7 +43,7 @@ TEST_CASE("a thread that was woken just before it left its core waits for a core
   Waits waits;
   waits.begin(kOne, 0, false);
   waits.wake(kOne.tid, 100'000);
-  waits.leaving(kOne, 7);
+  waits.leaving(kOne, {7});
   waits.leave(kOne, 101'000, false);
   SECTION("nothing else wakes it") {
     const auto wait = waits.come(kOne, 111'000);
@@ -105,7 +105,7 @@ TEST_CASE("a process that is stopped stands still from where its threads left", 
   waits.begin(kTwo, 0, false);
   waits.leave(kTwo, 100, false);  // it waits for something
   waits.look(Halt::none, 0, 1000);
-  waits.leaving(kOne, 7);
+  waits.leaving(kOne, {7});
   waits.leave(kOne, 1500, false);
   waits.look(Halt::stopped, 1000, 2000);
   const auto cut = waits.cut(3000);
@@ -160,7 +160,7 @@ TEST_CASE("where a halted thread stands is read if its switch was not sampled", 
   waits.look(Halt::none, 0, 1000);
   CHECK(waits.without_path(9, 0).empty());
   waits.leave(kOne, 1500, false);
-  waits.leaving(kTwo, 8);
+  waits.leaving(kTwo, {8});
   waits.leave(kTwo, 1500, false);
   waits.look(Halt::stopped, 1000, 2000);
   CHECK(waits.without_path(9, 0) == std::vector{kOne});
@@ -194,14 +194,14 @@ TEST_CASE("a thread stands still whose last records before the halt are lost", "
   const bool woken = GENERATE(false, true);
   Waits waits;
   waits.begin(kOne, 0, false);
-  waits.leaving(kOne, 5);
+  waits.leaving(kOne, {5});
   waits.leave(kOne, 600, false);
   waits.look(Halt::none, 0, 1000);
   if (woken) {
     waits.wake(kOne.tid, 1400);  // that it came to a core and left it again is lost
   } else {
     waits.come(kOne, 1400);
-    waits.leaving(kOne, 6);  // the switch of this sample is lost
+    waits.leaving(kOne, {6});  // the switch of this sample is lost
   }
   waits.look(Halt::stopped, 1000, 2000);
   CHECK(waits.without_path(9, 0).empty());  // the record may be still to come
@@ -236,7 +236,7 @@ TEST_CASE("a preempted thread waits for a core", "[callpath]") {
 TEST_CASE("a path belongs to the next switch only", "[callpath]") {
   Waits waits;
   waits.begin(kOne, 0, false);
-  waits.leaving(kOne, 7);
+  waits.leaving(kOne, {7});
   waits.leave(kOne, 10, false);
   CHECK(waits.come(kOne, 20)->path == NodeId{7});
   waits.leave(kOne, 30, false);
@@ -250,12 +250,12 @@ TEST_CASE("a halt between two looks is told by where the thread left its core", 
   waits.begin(kOne, 0, false);
   waits.look(Halt::none, 0, 8 * ms);
   const auto leave_and_come = [&](Nanoseconds from_ns, bool preempted, bool in_call) {
-    waits.leaving(kOne, 7, true, in_call);
+    waits.leaving(kOne, {7, true, in_call});
     waits.leave(kOne, from_ns, preempted);
     return waits.come(kOne, from_ns + 2 * ms).value();
   };
   CHECK(leave_and_come(9 * ms, false, false).blocked_ns == 2 * ms);  // it waits for a page
-  waits.leaving(kOne, 7, true, false);
+  waits.leaving(kOne, {7, true, false});
   waits.leave(kOne, 15 * ms, false);
   waits.look(Halt::stopped, 8 * ms, 16 * ms);
   CHECK(waits.come(kOne, 18 * ms)->stopped_ns == 3 * ms);
@@ -264,7 +264,7 @@ TEST_CASE("a halt between two looks is told by where the thread left its core", 
   waits.look(Halt::none, 16 * ms, 25 * ms);
   CHECK(leave_and_come(26 * ms, false, false).stopped_ns == 2 * ms);
   CHECK(leave_and_come(29 * ms, true, false).runnable_ns == 2 * ms);
-  waits.leaving(kOne, 7, true, false);
+  waits.leaving(kOne, {7, true, false});
   waits.leave(kOne, 32 * ms, false);
   waits.look(Halt::none, 25 * ms, 33 * ms);  // it goes on, and waits for a core
   const auto wait = waits.come(kOne, 34 * ms);
@@ -278,7 +278,7 @@ TEST_CASE("where a thread has blocked for long is asked for once, if it is not k
   Waits waits;
   waits.begin(kOne, 0, true);
   waits.begin(kTwo, 0, false);
-  waits.leaving(kTwo, 7);
+  waits.leaving(kTwo, {7});
   waits.leave(kTwo, 10, false);
   CHECK(waits.without_path(9, kMillisecond).empty());
   CHECK(waits.without_path(9, 100 * kMillisecond) == std::vector{kOne});
@@ -297,7 +297,7 @@ TEST_CASE("a long wait is counted in parts, under its path", "[callpath]") {
   Waits waits;
   waits.begin(kOne, 0, false);
   waits.begin(kTwo, 0, true);
-  waits.leaving(kOne, 7);
+  waits.leaving(kOne, {7});
   waits.leave(kOne, 10, false);
   const auto parts = waits.cut(1010);
   REQUIRE(parts.size() == 2);
@@ -393,43 +393,43 @@ TEST_CASE("what is divided adds up, in proportion to the weights", "[callpath]")
   }
 }
 
+TEST_CASE("a switch that is not sampled has the path of the last one at its place", "[callpath]") {
+  Waits waits;
+  waits.begin(kOne, 0, false);
+  const auto path_at = [&](Nanoseconds time_ns, std::uint16_t place) {
+    waits.leave(kOne, time_ns, false, place);
+    return waits.come(kOne, time_ns + 10).value().path;
+  };
+  CHECK_FALSE(path_at(100, 4));
+  waits.leaving(kOne, {7}, 4);
+  CHECK(path_at(200, 4) == 7);
+  CHECK(path_at(300, 4) == 7);
+  CHECK_FALSE(path_at(400, 5));
+  CHECK_FALSE(path_at(500, 0));
+  waits.leaving(kOne, {8, false}, 5);
+  CHECK(path_at(600, 5) == 8);
+  CHECK(path_at(700, 4) == 7);
+  waits.leave(kOne, 800, false, 5);
+  CHECK_FALSE(waits.come(kOne, 810).value().is_complete);
+  waits.begin(kOne, 900, false);  // another thread with this number
+  CHECK_FALSE(path_at(1000, 4));
+}
+
 TEST_CASE("waits that were not sampled go to those that were, or to the root", "[callpath]") {
   std::map<NodeId, WaitSums> sampled{{3, {100, 0, 1}}, {4, {300, 50, 1}}};
-  callpath::share_out({4000, 100, 8}, {}, sampled);
+  callpath::share_out({4000, 100, 8}, sampled);
   CHECK(sampled[3].blocked_ns == 1100);
   CHECK(sampled[4].blocked_ns == 3300);
   CHECK(sampled[4].runnable_ns == 150);
   CHECK(sampled[3].waits == 5);
   std::map<NodeId, WaitSums> none;
-  callpath::share_out({4000, 100, 8}, {}, none);
+  callpath::share_out({4000, 100, 8}, none);
   CHECK(none.at(callpath::kRoot).blocked_ns == 4000);
-}
-
-// Of waits at node 3 every tenth was sampled, at node 4 each.
-TEST_CASE("waits that were not sampled are like those that the samples stand for", "[callpath]") {
-  std::map<NodeId, WaitSums> sampled{{3, {100, 20, 1}}, {4, {300, 50, 1}}};
-  callpath::share_out({1000, 100, 8}, {{3, {900, 0, 9}}}, sampled);
-  CHECK(sampled[3] == WaitSums{1100, 20 + 100 * 20 / 70, 9, 0, 0});
-  CHECK(sampled[4] == WaitSums{300, 50 + 100 * 50 / 70 + 1, 1, 0, 0});
-}
-
-TEST_CASE("a wait tells how many its sample stands for", "[callpath]") {
-  Waits waits;
-  const ThreadId thread{7, 1};
-  waits.begin(thread, 0, false);
-  const auto stands_for = [&](Nanoseconds time_ns) {
-    waits.leave(thread, time_ns, false);
-    return waits.come(thread, time_ns + 10).value().stands_for;
-  };
-  CHECK(stands_for(100) == 1);
-  waits.leaving(thread, 3, true, true, 16);
-  CHECK(stands_for(200) == 16);
-  CHECK(stands_for(300) == 1);
 }
 
 TEST_CASE("of a halt whose path is not known, nothing goes to others", "[callpath]") {
   std::map<NodeId, WaitSums> sampled{{3, {100, 0, 1, 50, 60}}};
-  callpath::share_out({10, 0, 1, 7, 8}, {}, sampled);
+  callpath::share_out({10, 0, 1, 7, 8}, sampled);
   CHECK(sampled[3] == WaitSums{110, 0, 2, 50, 60});
   CHECK(sampled[callpath::kRoot] == WaitSums{0, 0, 0, 7, 8});
 }
