@@ -1,8 +1,8 @@
 // Events of one reading, in an order.
 //
 // A server that switches often makes thousands of events between two readings, nearly all of them
-// switches, wake-ups and visits. These are kept as small as they are, and not as large as a sample: what is
-// read and written at each tick goes through the caches of the program that is watched.
+// switches, wake-ups and visits. These are kept as small as they are, and not as large as a sample:
+// what is read and written at each tick goes through the caches of the program that is watched.
 #pragma once
 
 #include <algorithm>
@@ -98,10 +98,17 @@ class EventBatch {
   const Event& at(std::size_t number, Event& small) const {
     const Key& key = keys_[number];
     switch (static_cast<Store>(key.store)) {
-      case Store::switches: small = switches_[key.place]; return small;
-      case Store::wakes: small = wakes_[key.place]; return small;
-      case Store::visits: small = visits_[key.place]; return small;
-      case Store::others: break;
+      case Store::switches:
+        small = switches_[key.place];
+        return small;
+      case Store::wakes:
+        small = wakes_[key.place];
+        return small;
+      case Store::visits:
+        small = visits_[key.place];
+        return small;
+      case Store::others:
+        break;
     }
     return others_[key.place];
   }
@@ -114,15 +121,21 @@ class EventBatch {
 };
 
 inline EventBatch EventBatch::take_later_than(Nanoseconds time_ns) {
-  const auto later = std::upper_bound(
-      keys_.begin(), keys_.end(), time_ns,
-      [](Nanoseconds least_ns, const Key& key) { return least_ns < key.time_ns; });
+  const auto later =
+      std::upper_bound(keys_.begin(), keys_.end(), time_ns,
+                       [](Nanoseconds least_ns, const Key& key) { return least_ns < key.time_ns; });
   EventBatch taken;
   for (auto key = later; key != keys_.end(); ++key) {
     switch (static_cast<Store>(key->store)) {
-      case Store::switches: taken.push(switches_[key->place]); break;
-      case Store::wakes: taken.push(wakes_[key->place]); break;
-      case Store::visits: taken.push(visits_[key->place]); break;
+      case Store::switches:
+        taken.push(switches_[key->place]);
+        break;
+      case Store::wakes:
+        taken.push(wakes_[key->place]);
+        break;
+      case Store::visits:
+        taken.push(visits_[key->place]);
+        break;
       case Store::others:
         std::visit([&](auto& each) { taken.push(std::move(each)); }, others_[key->place]);
         break;

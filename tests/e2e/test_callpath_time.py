@@ -174,7 +174,9 @@ def test_a_quota_is_told(options, program, tmp_path):
     assert found["ns"] > 0.5 * report["wall_ns"], found
 
 
-def test_time_of_short_threads_that_is_missing_is_told(options, program, tmp_path):
+# Where each thread needs events of its own.
+def test_time_of_short_threads_that_is_missing_is_told(options, program, tmp_path, monkeypatch):
+    monkeypatch.setenv("CAUSALCTL_PRETEND_BROKEN", "scheduler")
     with running(program, "threads") as pid:
         report = recorded(options, tmp_path, pid, "--duration", "2s")
     found = finding(report, "cpu-missing")

@@ -132,6 +132,7 @@ class Sampled {
         child_.pid(),
         SessionOptions{.period_ns = period_ns, .stack_bytes = 1024, .clocks = Clocks::cores});
     session->start();
+    before_ns_ = cpu_time_of(child_.pid());  // to open a session takes many periods
   }
   std::vector<SampleEvent> samples_of(Nanoseconds time_ns) {
     std::vector<Event> events;
@@ -139,12 +140,13 @@ class Sampled {
         *session, events, [](const auto&) { return false; }, time_ns);
     return only<SampleEvent>(events);
   }
-  Nanoseconds ran_ns() const { return cpu_time_of(child_.pid()); }
+  Nanoseconds ran_ns() const { return cpu_time_of(child_.pid()) - before_ns_; }
 
   std::optional<Session> session;
 
  private:
   Child child_{[] { spin_for(20 * kSecond); }};
+  Nanoseconds before_ns_ = 0;  // the CPU time at the start of the session
 };
 
 Nanoseconds sum_of(const std::vector<SampleEvent>& samples) {
