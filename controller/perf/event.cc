@@ -34,11 +34,7 @@ constexpr Tid kAnyThread = -1;
 constexpr int kAnyCore = -1;
 
 // Returns a descriptor, or -1 with errno.
-int perf_event_open(perf_event_attr attr, Tid tid, int core, const EventFd* output) {
-  const int group = output == nullptr ? -1 : output->get();
-  const unsigned long flags =
-      PERF_FLAG_FD_CLOEXEC |
-      (output == nullptr ? 0UL : PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP);
+int perf_event_open(perf_event_attr attr, Tid tid, int core, int group, unsigned long flags) {
   const auto open = [&] {
     return static_cast<int>(syscall(SYS_perf_event_open, &attr, tid, core, group, flags));
   };
@@ -75,7 +71,11 @@ SystemFacts system_facts() {
 
 std::optional<EventFd> EventFd::open(const perf_event_attr& attr, Tid tid, std::string_view what,
                                      const EventFd* output) {
-  const int fd = perf_event_open(attr, tid, kAnyCore, output);
+  const int group = output == nullptr ? -1 : output->get();
+  const unsigned long flags =
+      PERF_FLAG_FD_CLOEXEC |
+      (output == nullptr ? 0UL : PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP);
+  const int fd = perf_event_open(attr, tid, kAnyCore, group, flags);
   if (fd >= 0) return EventFd(Fd(fd), attr, what);
   const int error_number = errno;
   // Once the thread has ended, its ring's event cannot be used as output: EINVAL or ENODEV.
@@ -85,8 +85,8 @@ std::optional<EventFd> EventFd::open(const perf_event_attr& attr, Tid tid, std::
 }
 
 std::optional<EventFd> EventFd::open_on_core(const perf_event_attr& attr, int core,
-                                             std::string_view what, const EventFd* output) {
-  const int fd = perf_event_open(attr, kAnyThread, core, output);
+                                             std::string_view what) {
+  const int fd = perf_event_open(attr, kAnyThread, core, -1, PERF_FLAG_FD_CLOEXEC);
   if (fd >= 0) return EventFd(Fd(fd), attr, what);
   const int error_number = errno;
   if (error_number == ENODEV) return std::nullopt;

@@ -33,11 +33,9 @@ class EventFd {
                                                    std::string_view what,
                                                    const EventFd* output = nullptr);
 
-  // Opens `attr` on one core, for all processes. Records go to the ring of `output`, an event of
-  // the same core, if given. Returns nullopt if the core is offline.
+  // Opens `attr` on one core, for all processes. Returns nullopt if the core is offline.
   [[nodiscard]] static std::optional<EventFd> open_on_core(const perf_event_attr& attr, int core,
-                                                           std::string_view what,
-                                                           const EventFd* output = nullptr);
+                                                           std::string_view what);
 
   int get() const { return fd_.get(); }
   Fd release() { return std::move(fd_); }

@@ -109,9 +109,7 @@ std::uint64_t Peers::read(Thread& thread, Merger& merger) {
         merger.push(WakeEvent{id, waking->woken, sample->common.time_ns, waking->context});
       }
     } else if (const auto* exit = std::get_if<ExitRecord>(&record)) {
-      if (exit->tid != id.tid || events.exit_seen()) return;
-      events.see_exit(exit->common.time_ns);
-      merger.push(ThreadExitEvent{id, exit->common.time_ns});
+      exited(exit->tid, exit->common.time_ns, merger);
     } else if (const auto* comm = std::get_if<CommRecord>(&record)) {
       if (comm->exec) executed_.insert(thread.process);
     } else if (const auto* missing = std::get_if<LostRecord>(&record)) {

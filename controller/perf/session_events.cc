@@ -70,8 +70,7 @@ void Session::handle_event(SampledEvent& event, ThreadId thread, const SampleRec
     sample.reason = SampleReason::waking;
     sample.woken = waking->woken;
   }
-  if (sample.user.truncated) ++losses_.stacks_copied_in_part;
-  merger_.push(std::move(sample));
+  give_sample(std::move(sample));
 }
 
 }  // namespace causalctl::perf

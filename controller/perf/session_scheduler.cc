@@ -1,6 +1,5 @@
 // The part of a session that follows switches and wake-ups by BPF programs.
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "controller/base/log.h"

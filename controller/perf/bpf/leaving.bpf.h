@@ -2,7 +2,8 @@
 //
 // Threads wait at few places, at some all the time and at others now and then, for long. So it is
 // chosen by thread and place how often one is sampled: a rare wait is not missed because there are
-// many others. What is drawn anew each time has no pattern that the switches might have.
+// many others. Which switch is sampled next is drawn at random, because switches may have a
+// pattern.
 #pragma once
 
 #include "controller/perf/bpf/leaving_record.h"
