@@ -75,8 +75,8 @@ TEST_CASE("a SIGHUP that was ignored stays so (nohup)", "[ends]") {
   const Child child([](const auto& ready) {
     std::signal(SIGHUP, SIG_IGN);
     begin_taking_signals();
-    ready();
     const Interrupts interrupts;
+    ready();
     while (Interrupts::count() == 0) pause();
   });
   child.signal(SIGHUP);
