@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <string_view>
 
 #include "unwind/call_site.h"
@@ -61,6 +62,13 @@ bool in_signal_return(std::span<const std::byte> before, std::span<const std::by
 }  // namespace
 
 void CodeCache::clear() { std::fill(entries_.begin(), entries_.end(), Entry()); }
+
+void CodeCache::grow() {
+  const std::size_t size = entries_.empty() ? kFewestEntries : 4 * entries_.size();
+  entries_.assign(size, Entry());
+  shift_ = 64U - static_cast<unsigned>(std::countr_zero(size));
+  fills_ = 0;
+}
 
 void CodeCache::fill(Entry& entry, Address ip, bool returned, std::uint64_t key) {
   entry.facts = CodeFacts();

@@ -39,32 +39,40 @@ struct CodeFacts {
 
 class CodeCache {
  public:
-  explicit CodeCache(TargetImages& images) : images_(images), entries_(kEntries) {}
+  explicit CodeCache(TargetImages& images) : images_(images) {}
 
   // `returned` tells that the address is one to return to, so that the code before it counts. The
   // facts are valid until the next call.
   const CodeFacts& at(Address ip, bool returned) {
     const std::uint64_t key = ip << 1U | (returned ? 1U : 0U);
-    Entry& entry = entries_[(key * 0x9e3779b97f4a7c15U) >> kShift];
-    if (entry.key != key) fill(entry, ip, returned, key);
+    if (fills_ == entries_.size() && fills_ < kMostEntries) grow();
+    Entry& entry = entries_[(key * 0x9e3779b97f4a7c15U) >> shift_];
+    if (entry.key != key) {
+      ++fills_;
+      fill(entry, ip, returned, key);
+    }
     return entry.facts;
   }
   void clear();
 
  private:
-  static constexpr unsigned kShift = 64 - 13;
-  static constexpr std::size_t kEntries = 1U << 13U;
+  // A process that has few samples needs few.
+  static constexpr std::size_t kFewestEntries = 1U << 7U;
+  static constexpr std::size_t kMostEntries = 1U << 13U;
 
   struct Entry {
     std::uint64_t key = 0;
     CodeFacts facts;
   };
 
+  void grow();
   void fill(Entry& entry, Address ip, bool returned, std::uint64_t key);
   void by_tables(CodeFacts& facts, Image& image, Address code);
 
   TargetImages& images_;
-  std::vector<Entry> entries_;
+  std::vector<Entry> entries_;  // a power of two, or none yet
+  unsigned shift_ = 0;          // from a hash to an index
+  std::size_t fills_ = 0;       // since they were made
 };
 
 }  // namespace causalctl::unwind

@@ -116,7 +116,14 @@ struct LibunwindSteps::State {
 };
 
 LibunwindSteps::LibunwindSteps(TargetImages& images, Read read)
-    : state_(std::make_unique<State>(State{images, std::move(read)})) {
+    : state_(std::make_unique<State>(State{images, std::move(read)})) {}
+
+LibunwindSteps::~LibunwindSteps() {
+  if (state_->space != nullptr) unw_destroy_addr_space(state_->space);
+}
+
+// Its cache takes a megabyte, and most processes never need it.
+void LibunwindSteps::make_space() {
   static unw_accessors_t accessors = {State::find_proc_info,  State::put_unwind_info,
                                       State::no_dynamic_info, State::access_memory,
                                       State::access_register, State::no_float_register,
@@ -127,12 +134,13 @@ LibunwindSteps::LibunwindSteps(TargetImages& images, Read read)
   unw_set_cache_size(state_->space, kCachedFrames, 0);
 }
 
-LibunwindSteps::~LibunwindSteps() { unw_destroy_addr_space(state_->space); }
-
-void LibunwindSteps::mappings_changed() { unw_flush_cache(state_->space, 0, 0); }
+void LibunwindSteps::mappings_changed() {
+  if (state_->space != nullptr) unw_flush_cache(state_->space, 0, 0);
+}
 
 std::vector<LibunwindSteps::Step> LibunwindSteps::follow(const Registers& start,
                                                          std::size_t count) {
+  if (state_->space == nullptr) make_space();
   std::vector<Step> steps;
   unw_cursor_t cursor;
   state_->registers = &start;

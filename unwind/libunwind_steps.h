@@ -29,7 +29,7 @@ class LibunwindSteps {
   // Fills all of the bytes from the address on, or returns false.
   using Read = std::function<bool(Address address, std::span<std::byte> bytes)>;
 
-  // Borrows the images. Throws Error if libunwind gives no address space.
+  // Borrows the images.
   LibunwindSteps(TargetImages& images, Read read);
   ~LibunwindSteps();
   LibunwindSteps(const LibunwindSteps&) = delete;
@@ -45,13 +45,16 @@ class LibunwindSteps {
   };
 
   // Returns at most `count` steps up from `start`: fewer if one leads to no caller, which is the
-  // last.
+  // last. Throws Error if libunwind gives no address space.
   std::vector<Step> follow(const Registers& start, std::size_t count);
 
   void mappings_changed();
 
  private:
   struct State;
+
+  void make_space();
+
   std::unique_ptr<State> state_;
 };
 

@@ -2,52 +2,20 @@
 
 #include <elf.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
-#include <functional>
 #include <span>
 
 #include "controller/base/loader.h"
+#include "unwind/load_segments.h"
 #include "unwind/target_file.h"
 #include "unwind/target_memory.h"
 
 namespace causalctl::unwind {
 namespace {
 
-constexpr std::size_t kMostHeaders = 512;
-
-// Fills all of the bytes from an offset in the file, or returns false.
-using ReadFile = std::function<bool(std::uint64_t offset, std::span<std::byte>)>;
-
-std::vector<LoadSegment> read_segments(const ReadFile& read) {
-  Elf64_Ehdr elf{};
-  if (!read(0, std::as_writable_bytes(std::span(&elf, 1)))) return {};
-  if (std::memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_ident[EI_CLASS] != ELFCLASS64 ||
-      elf.e_phentsize != sizeof(Elf64_Phdr) || elf.e_phnum > kMostHeaders) {
-    return {};
-  }
-  std::vector<Elf64_Phdr> headers(elf.e_phnum);
-  if (!read(elf.e_phoff, std::as_writable_bytes(std::span(headers)))) return {};
-  std::vector<LoadSegment> segments;
-  for (const Elf64_Phdr& header : headers) {
-    if (header.p_type != PT_LOAD) continue;
-    segments.push_back({header.p_offset, header.p_filesz, header.p_vaddr, header.p_memsz,
-                        header.p_align, (header.p_flags & PF_X) != 0});
-  }
-  return segments;
-}
-
-bool read_fd(int fd, std::uint64_t offset, std::span<std::byte> bytes) {
-  return ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) ==
-         static_cast<ssize_t>(bytes.size());
-}
-
-Address program_headers(Pid target) {
-  const Address by_kernel = procfs::auxiliary(target, AT_PHDR);
-  if (procfs::auxiliary(target, AT_BASE) != 0) return by_kernel;
-  // A loader, or a static program.
+// Of a loader, or of a static program.
+Address program_headers(Pid target, Address by_kernel) {
   const auto stat = procfs::thread_stat(target, target);
   const Address stack = stat ? procfs::parse_stack_begin(*stat) : 0;
   const Address on_stack =
@@ -59,18 +27,12 @@ Address program_headers(Pid target) {
 
 }  // namespace
 
-std::vector<LoadSegment> load_segments(int fd) {
-  return read_segments([fd](std::uint64_t offset, std::span<std::byte> bytes) {
-    return read_fd(fd, offset, bytes);
-  });
-}
-
 std::vector<MappedFile> LoadedFiles::read() {
   const auto maps = procfs::maps(target_);
   return maps ? read(*maps) : std::vector<MappedFile>();
 }
 
-std::vector<MappedFile> LoadedFiles::read(const std::vector<procfs::Map>& maps) {
+std::vector<MappedFile> LoadedFiles::read(const std::vector<procfs::Map>& maps, bool more_to_come) {
   ++reading_;
   FileFacts facts;
   facts.segments = [&](const procfs::Map& map) -> std::span<const LoadSegment> {
@@ -79,13 +41,31 @@ std::vector<MappedFile> LoadedFiles::read(const std::vector<procfs::Map>& maps) 
   facts.same_bytes = [&](const procfs::Map& map, Address bias, const MappedRange& range) {
     return same_bytes(map, bias, range);
   };
-  const std::string executable = procfs::executable(target_);
-  auto files = mapped_files(maps, executable, facts);
-  find_main(files, executable);
+  auto files = mapped_files(maps, shared_ ? std::string() : program().executable, facts);
+  if (!shared_) find_main(files);
+  if (more_to_come) return files;
   // An inode number may be given to another file once this one is gone.
   std::erase_if(files_, [&](const auto& each) { return each.second.seen != reading_; });
   std::erase_if(texts_, [&](const auto& each) { return each.second.seen != reading_; });
   return files;
+}
+
+const LoadedFiles::Program& LoadedFiles::program() {
+  if (!program_) {
+    program_ = Program{procfs::executable(target_), procfs::auxiliary(target_, AT_PHDR),
+                       procfs::auxiliary(target_, AT_BASE) != 0};
+  }
+  return *program_;
+}
+
+void LoadedFiles::forget() {
+  program_.reset();
+  files_.clear();
+  texts_.clear();
+}
+
+void LoadedFiles::open(const procfs::Map& line) {
+  if (line.inode != 0) known(line, {});
 }
 
 const LoadedFiles::Known& LoadedFiles::known(const procfs::Map& map,
@@ -99,17 +79,25 @@ const LoadedFiles::Known& LoadedFiles::known(const procfs::Map& map,
     return each.offset == 0 && each.inode == map.inode && each.device == map.device &&
            each.path == map.path;
   });
-  const procfs::Map& part = with_header != maps.end() ? *with_header : map;
-  if (const OpenedFile opened = open_mapped_file(target_, file_of_line(part)); opened.fd) {
-    found.segments = load_segments(opened.fd.get());
-  } else if (part.offset == 0) {
-    found.segments = read_segments([&](std::uint64_t offset, std::span<std::byte> bytes) {
-      const std::uint64_t size = part.end - part.start;
-      return offset < size && bytes.size() <= size - offset &&
-             read_target(target_, part.start + offset, bytes);
-    });
-  }
+  find_segments(found, with_header != maps.end() ? *with_header : map);
   return found;
+}
+
+void LoadedFiles::find_segments(Known& file, const procfs::Map& part) const {
+  if (shared_) {
+    file.file = shared_->of(target_, file_of_line(part));
+    file.segments = file.file->segments();
+    if (!file.file->elf().file().empty()) return;
+  } else if (const OpenedFile opened = open_mapped_file(target_, file_of_line(part)); opened.fd) {
+    file.segments = load_segments(opened.fd.get());
+    return;
+  }
+  if (part.offset != 0) return;
+  file.segments = load_segments([&](std::uint64_t offset, std::span<std::byte> bytes) {
+    const std::uint64_t size = part.end - part.start;
+    return offset < size && bytes.size() <= size - offset &&
+           read_target(target_, part.start + offset, bytes);
+  });
 }
 
 bool LoadedFiles::same_bytes(const procfs::Map& map, Address bias, const MappedRange& range) {
@@ -130,8 +118,9 @@ bool LoadedFiles::same_bytes(const procfs::Map& map, Address bias, const MappedR
   return place->second.same;
 }
 
-void LoadedFiles::find_main(std::vector<MappedFile>& files, const std::string& executable) const {
-  take_main(files, program_headers(target_));
+void LoadedFiles::find_main(std::vector<MappedFile>& files) {
+  const auto& [executable, headers, has_loader] = program();
+  take_main(files, has_loader ? headers : program_headers(target_, headers));
   const auto main =
       std::find_if(files.begin(), files.end(), [](const auto& each) { return each.main; });
   if (!is_loader(main != files.end() ? main->path : executable)) return;

@@ -1,6 +1,7 @@
 #include "unwind/mapped_file.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -38,14 +39,6 @@ std::optional<Address> bias_in(const procfs::Map& map, const LoadSegment& segmen
   return map.start - map.offset + segment.offset - segment.address;
 }
 
-std::optional<Address> bias_of_code(const procfs::Map& map, std::span<const LoadSegment> segments) {
-  for (const LoadSegment& segment : segments) {
-    if (!segment.executable) continue;
-    if (const auto bias = bias_in(map, segment)) return bias;
-  }
-  return std::nullopt;
-}
-
 // Returns the part of the line that is where text of the file belongs, given its bias.
 std::optional<MappedRange> text_in(const procfs::Map& map, Address bias,
                                    std::span<const LoadSegment> segments) {
@@ -57,6 +50,24 @@ std::optional<MappedRange> text_in(const procfs::Map& map, Address bias,
   }
   return std::nullopt;
 }
+
+}  // namespace
+
+std::optional<Address> bias_of_code(const procfs::Map& map, std::span<const LoadSegment> segments) {
+  for (const LoadSegment& segment : segments) {
+    if (!segment.executable) continue;
+    if (const auto bias = bias_in(map, segment)) return bias;
+  }
+  return std::nullopt;
+}
+
+MappedRange copy_range(Address bias, std::span<const LoadSegment> segments) {
+  const LoadSegment& last = segments.back();
+  return {bias + page_down(segments.front().address),
+          page_up(bias + last.address + last.memory_size)};
+}
+
+namespace {
 
 class Finder {
  public:
@@ -112,10 +123,10 @@ MappedFile& Finder::copy(const procfs::Map& map, Address bias,
   if (known != files_.end()) return *known;
   MappedFile file = begin_file(map);
   const LoadSegment& first = segments.front();
-  const LoadSegment& last = segments.back();
+  const MappedRange range = copy_range(bias, segments);
   file.bias = bias;
-  file.start = bias + page_down(first.address);
-  file.end = page_up(bias + last.address + last.memory_size);
+  file.start = range.start;
+  file.end = range.end;
   // Of libdwfl's open_elf(): p_vaddr & -p_align of the first segment.
   file.link_start = bias + (first.address & (first.alignment == 0 ? ~0UL : -first.alignment));
   // The line with the ELF header tells best whether a file is the one that is mapped.
@@ -195,21 +206,28 @@ std::string file_path(const procfs::Map& map) {
   return map.path.substr(0, map.path.size() - suffix);
 }
 
-std::vector<procfs::Map> with_mapping(const std::vector<procfs::Map>& maps,
-                                      const procfs::Map& line) {
-  std::vector<procfs::Map> all;
+std::vector<procfs::Map> with_mapping(std::vector<procfs::Map> maps, const procfs::Map& line) {
+  const auto first =
+      std::lower_bound(maps.begin(), maps.end(), line.start,
+                       [](const procfs::Map& each, Address start) { return each.end <= start; });
+  const auto last =
+      std::lower_bound(first, maps.end(), line.end,
+                       [](const procfs::Map& each, Address end) { return each.start < end; });
+  std::vector<procfs::Map> fresh;
   const auto put = [&](const procfs::Map& old, Address start, Address end) {
     if (start >= end) return;
     procfs::Map part = old;
     part.start = start;
     part.end = end;
     part.offset += start - old.start;
-    all.push_back(std::move(part));
+    fresh.push_back(std::move(part));
   };
-  for (const procfs::Map& old : maps) put(old, old.start, std::min(old.end, line.start));
-  all.push_back(line);
-  for (const procfs::Map& old : maps) put(old, std::max(old.start, line.end), old.end);
-  return all;
+  if (first != last) put(*first, first->start, line.start);
+  fresh.push_back(line);
+  if (first != last) put(*std::prev(last), line.end, std::prev(last)->end);
+  const auto place = maps.erase(first, last);
+  maps.insert(place, std::make_move_iterator(fresh.begin()), std::make_move_iterator(fresh.end()));
+  return maps;
 }
 
 MappedFile file_of_line(const procfs::Map& map) {

@@ -65,13 +65,17 @@ struct FileFacts {
 };
 
 std::string file_path(const procfs::Map& map);  // without " (deleted)"
+// Returns the load bias of the copy that an executable line belongs to, given the segments of its
+// file, or nullopt if the line does not begin in the text.
+std::optional<Address> bias_of_code(const procfs::Map& map, std::span<const LoadSegment> segments);
+// Returns the whole pages that a copy takes. REQUIRES: there are segments.
+MappedRange copy_range(Address bias, std::span<const LoadSegment> segments);
 // The file of a line as if this were its only one; nothing is known of its headers.
 MappedFile file_of_line(const procfs::Map& map);
 
 // Returns the lines with one more, which replaces what was there. REQUIRES: they are sorted by
 // address and do not overlap; so is the result.
-std::vector<procfs::Map> with_mapping(const std::vector<procfs::Map>& maps,
-                                      const procfs::Map& line);
+std::vector<procfs::Map> with_mapping(std::vector<procfs::Map> maps, const procfs::Map& line);
 
 inline constexpr std::size_t kLargestVdso = 1U << 20U;  // at most this many bytes of it are read
 

@@ -8,7 +8,7 @@
 #include "controller/base/regular_file.h"
 #include "unwind/build_id.h"
 #include "unwind/elf_image.h"
-#include "unwind/loaded_files.h"
+#include "unwind/load_segments.h"
 #include "unwind/target_file.h"
 #include "unwind/vdso.h"
 

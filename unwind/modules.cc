@@ -181,6 +181,11 @@ void Modules::mapped(const procfs::Map& line) {
   if (auto files = followed_.mapped(line); !files.empty()) report(std::move(files), {});
 }
 
+void Modules::unmap_all() {
+  followed_.unmap_all();
+  report({}, {});
+}
+
 void Modules::report(std::vector<MappedFile> files, const std::string& host_path) {
   std::vector<std::unique_ptr<LoadedModule>> kept = std::move(modules_);
   modules_.clear();

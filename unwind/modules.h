@@ -46,6 +46,8 @@ class Modules {
   void refresh(std::vector<procfs::Map> maps);  // the same, with those that were read before
   // The same for one executable mapping, as a record tells of it (followed_files.h).
   void mapped(const procfs::Map& line);
+  // The target runs another program: nothing is mapped until there are records of it.
+  void unmap_all();
 
   const std::vector<std::unique_ptr<LoadedModule>>& all() const { return modules_; }
   LoadedModule* at(Address address) const;  // nullptr if it is in no module

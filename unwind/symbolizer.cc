@@ -161,6 +161,11 @@ void Symbolizer::mapped(const procfs::Map& line) {
   impl_->modules_changed();
 }
 
+void Symbolizer::unmap_all() {
+  impl_->modules.unmap_all();
+  impl_->modules_changed();
+}
+
 std::vector<Module> Symbolizer::modules() {
   std::vector<Module> modules;
   for (const auto& each : impl_->modules.all()) modules.push_back(impl_->describe(*each));

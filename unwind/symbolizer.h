@@ -93,6 +93,8 @@ class Symbolizer {
   void refresh(std::vector<procfs::Map> maps);  // the same, with those that were read before
   // The same for one executable mapping, as a record tells of it (followed_files.h).
   void mapped(const procfs::Map& line);
+  // The target runs another program: nothing is mapped until there are records of it.
+  void unmap_all();
 
   std::vector<Module> modules();
   std::optional<Module> module_at(Address address);

@@ -85,6 +85,15 @@ bool has_other_name(int fd, const MappedFile& file) {
   return base_name(file_path(line)) != base_name(file.path);
 }
 
+void open_by_our_name(OpenedFile& opened, const MappedFile& file) {
+  if (file.inode == 0 || !file.path.starts_with('/')) return;
+  struct stat status {};
+  Fd named = open_regular(file.path, status);
+  if (!named || !is_inode_of(status, file)) return;
+  opened.fd = std::move(named);
+  opened.path = file.path;
+}
+
 }  // namespace
 
 bool same_as_file(int fd, std::uint64_t offset, Pid target, const MappedRange& range) {
@@ -157,6 +166,7 @@ OpenedFile open_mapped_file(Pid target, const MappedFile& file) {
   if (executable && is_mapped_file(executable.get(), by_mapping, target, file)) {
     opened.fd = std::move(executable);
   }
+  if (!opened.fd) open_by_our_name(opened, file);
   return opened;
 }
 

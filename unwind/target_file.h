@@ -20,7 +20,9 @@ struct OpenedFile {
 };
 
 // Tries /proc/PID/root/PATH and /proc/PID/map_files (which needs privileges). Without privileges it
-// takes PATH, or /proc/PID/exe, if its contents are those of the mapping. Source: proc(5).
+// takes PATH, or /proc/PID/exe, if its contents are those of the mapping. Source: proc(5). Of a
+// process that is gone it takes what has the name for us, if device and inode are those of the
+// mapping.
 OpenedFile open_mapped_file(Pid target, const MappedFile& file);
 
 // Returns whether the target has in this range what the file has from this offset, by samples of

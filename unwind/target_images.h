@@ -5,52 +5,23 @@
 // address. A library that is loaded twice, or again, is read once.
 #pragma once
 
-#include <compare>
 #include <cstddef>
-#include <cstdint>
-#include <map>
 #include <memory>
-#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "controller/base/fd.h"
 #include "controller/base/procfs.h"
 #include "controller/base/types.h"
 #include "unwind/elf_image.h"
 #include "unwind/followed_files.h"
-#include "unwind/frame_table.h"
 #include "unwind/function_bounds.h"
-#include "unwind/go_table.h"
+#include "unwind/image_file.h"
+#include "unwind/image_files.h"
 #include "unwind/mapped_file.h"
 #include "unwind/range_map.h"
 
 namespace causalctl::unwind {
-
-// The contents of one file. Each part is read when it is first asked for. All addresses are those
-// of link time.
-class ImageFile {
- public:
-  ImageFile() = default;  // of a file that cannot be read
-  explicit ImageFile(Mapping mapping);
-  explicit ImageFile(std::vector<std::byte> copy);
-  ImageFile(const ImageFile&) = delete;
-  ImageFile& operator=(const ImageFile&) = delete;
-
-  const ElfImage& elf() const { return elf_; }
-  FrameTable& frames();
-  const GoTable& go();
-  // Returns the last place at or before the address to which a call in this file leads, or 0.
-  Address last_call_target(Address address);
-
- private:
-  Mapping mapping_;
-  std::vector<std::byte> copy_;
-  ElfImage elf_;
-  std::optional<FrameTable> frames_;
-  std::optional<GoTable> go_;
-  std::optional<std::vector<Address>> call_targets_;  // sorted
-};
 
 // One loaded copy of a file.
 class Image {
@@ -69,16 +40,24 @@ class TargetImages {
  public:
   // Throws TargetGone, or Error if the maps may not be read.
   explicit TargetImages(Pid target);
+  // Shares files with other processes, and begins with these mappings, which may be none. The
+  // process may be gone. REQUIRES: update() comes before anything is asked for.
+  TargetImages(Pid target, std::shared_ptr<ImageFiles> shared, std::vector<procfs::Map> maps);
 
   // Reads the maps again. Returns whether anything is different; nothing is if they cannot be read.
   bool load();
   bool load(std::vector<procfs::Map> maps);  // that were read before
-  // Takes one executable mapping, in place of what was there. It may be gone already: so addresses
-  // mean what they meant at the time of a record. What was unmapped stays until something else is
-  // mapped there. Returns whether anything is different.
-  bool mapped(const procfs::Map& line);
+  // Takes one executable mapping, in place of what was there, from the next update() on. It may be
+  // gone already: so addresses mean what they meant at the time of a record. What was unmapped
+  // stays until something else is mapped there.
+  void mapped(const procfs::Map& line);
+  // The process runs another program. Nothing is mapped, from the next update() on, until records
+  // tell.
+  void unmap_all();
+  bool update();  // returns whether anything is different
 
   Pid target() const { return target_; }
+  const std::vector<procfs::Map>& maps() { return followed_.maps(); }  // those of mapped(), too
   Image* at(Address address);  // null where no file is mapped
   ImageFile& file(Image& image);
   Address bias(Image& image);
@@ -89,20 +68,16 @@ class TargetImages {
   bool read_constant(Address address, std::span<std::byte> bytes);
 
  private:
-  struct FileKey {
-    std::uint64_t device = 0, inode = 0, size = 0;
-    std::int64_t modified_ns = 0, changed_ns = 0;
-    auto operator<=>(const FileKey&) const = default;
-  };
-
   bool take(std::vector<MappedFile> files);
-  std::shared_ptr<ImageFile> open(const MappedFile& place);
+  bool take_executable();
 
   Pid target_;
+  std::shared_ptr<ImageFiles> shared_;
   FollowedFiles followed_;
-  std::vector<Image> images_;     // sorted by address
-  RangeMap<NoValue> executable_;  // includes code outside of files
-  std::map<FileKey, std::shared_ptr<ImageFile>> files_;
+  bool is_other_program_ = false;  // than at the last update()
+  bool is_old_ = true;             // what is below
+  std::vector<Image> images_;      // sorted by address
+  RangeMap<NoValue> executable_;   // includes code outside of files
 };
 
 }  // namespace causalctl::unwind

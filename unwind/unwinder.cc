@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "controller/base/procfs.h"
 #include "unwind/call_site.h"
@@ -38,7 +39,8 @@ constexpr std::size_t kShortJump = 16;   // of a function that only jumps on
 }  // namespace
 
 struct Unwinder::Impl {
-  explicit Impl(Pid pid);
+  explicit Impl(Pid pid) : Impl(pid, TargetImages(pid)) { find_stack_begin(); }
+  Impl(Pid pid, TargetImages all);
 
   void mappings_changed(bool other_code) {
     if (other_code) {
@@ -47,6 +49,11 @@ struct Unwinder::Impl {
       libunwind.mappings_changed();
     }
     holes.mappings_changed();
+  }
+  // Takes what was told of mappings since the last chain.
+  void update() {
+    if (images.update()) mappings_changed(true);
+    if (!knows_stack_begin) find_stack_begin();
   }
   void find_stack_begin();
   bool is_stack_begin(Address sp) const { return sp != 0 && sp == code_and_stack.stack_begin; }
@@ -73,6 +80,7 @@ struct Unwinder::Impl {
   OuterParts outer_parts;
   std::vector<OuterFrame> beyond_copy;  // of the present walk; the frames are those of the chain
   CodeAndStack code_and_stack;
+  bool knows_stack_begin = false;  // as far as it can be known
   GoCode go_code;
   std::span<const Address> kernel_chain;  // that came with the sample
   int alternatives = 0;                   // that may still be tried
@@ -83,8 +91,8 @@ struct Unwinder::Impl {
   Chain chain;                            // the latest
 };
 
-Unwinder::Impl::Impl(Pid pid)
-    : images(pid),
+Unwinder::Impl::Impl(Pid pid, TargetImages all)
+    : images(std::move(all)),
       code(images),
       stack(pid),
       libunwind(images, [this](Address address,
@@ -115,12 +123,12 @@ Unwinder::Impl::Impl(Pid pid)
     if (facts.kind != CodeFacts::Kind::go || !facts.follows_call) return std::nullopt;
     return static_cast<Address>(facts.rule.cfa_offset) - kWordBytes;
   };
-  find_stack_begin();
 }
 
 void Unwinder::Impl::find_stack_begin() {
   const auto stat = procfs::thread_stat(images.target(), images.target());
   code_and_stack.stack_begin = stat ? procfs::parse_stack_begin(*stat) : 0;
+  knows_stack_begin = true;
 }
 
 bool Unwinder::Impl::read(Address address, std::span<std::byte> bytes) {
@@ -306,6 +314,9 @@ ChainEnd Unwinder::Impl::search(const FramePosition& at, const FrameBase& base, 
 }
 
 Unwinder::Unwinder(Pid target) : impl_(std::make_unique<Impl>(target)) {}
+Unwinder::Unwinder(Pid target, std::shared_ptr<ImageFiles> files, std::vector<procfs::Map> maps)
+    : impl_(std::make_unique<Impl>(target,
+                                   TargetImages(target, std::move(files), std::move(maps)))) {}
 Unwinder::~Unwinder() = default;
 
 void Unwinder::refresh() {
@@ -319,8 +330,17 @@ void Unwinder::refresh(std::vector<procfs::Map> maps) {
 }
 
 void Unwinder::mapped(const procfs::Map& line) {
-  impl_->mappings_changed(impl_->images.mapped(line));
+  impl_->images.mapped(line);
+  impl_->holes.mappings_changed();
 }
+
+void Unwinder::unmap_all() {
+  impl_->images.unmap_all();
+  impl_->holes.mappings_changed();
+  impl_->knows_stack_begin = false;
+}
+
+const std::vector<procfs::Map>& Unwinder::maps() { return impl_->images.maps(); }
 
 std::size_t Unwinder::mend_stacks() { return impl_->holes.mend_all(); }
 
@@ -336,6 +356,7 @@ const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const 
   chain.from_copy = true;
   chain.moves = false;
   if (depth == 0) return chain;
+  impl_->update();
   const FramePosition at = position_of(registers);
   impl_->stack.start(at.sp, stack, impl_->stopped);
   impl_->kernel_chain = kernel_chain;

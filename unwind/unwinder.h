@@ -9,13 +9,17 @@
 #include "controller/base/procfs.h"
 #include "controller/base/types.h"
 #include "unwind/chain.h"
+#include "unwind/image_files.h"
 #include "unwind/registers.h"
 
 namespace causalctl::unwind {
 
 class Unwinder {
  public:
-  explicit Unwinder(Pid target);
+  explicit Unwinder(Pid target);  // throws as TargetImages does
+  // Shares files with the unwinders of other processes, and begins with these mappings, such as
+  // those of the parent. There may be none. The process may be gone.
+  Unwinder(Pid target, std::shared_ptr<ImageFiles> files, std::vector<procfs::Map> maps);
   ~Unwinder();
   Unwinder(const Unwinder&) = delete;
   Unwinder& operator=(const Unwinder&) = delete;
@@ -24,6 +28,9 @@ class Unwinder {
   void refresh(std::vector<procfs::Map> maps);  // the same, with those that were read before
   // The same for one executable mapping, as a record tells of it (target_images.h).
   void mapped(const procfs::Map& line);
+  // The process runs another program: nothing is mapped until there are records of it.
+  void unmap_all();
+  const std::vector<procfs::Map>& maps();  // the present ones, sorted by address
   // Mends the holes of all stacks, as StackHoles::mend_all() does; call it at the attach.
   std::size_t mend_stacks();
 

@@ -14,7 +14,7 @@ namespace causalctl::unwind {
 namespace {
 
 // The vdso maps one part, whose size only maps tell.
-std::vector<std::byte> own_vdso() {
+std::vector<std::byte> read_own_vdso() {
   const auto start = static_cast<Address>(::getauxval(AT_SYSINFO_EHDR));
   const auto maps = procfs::maps(::getpid()).value_or(std::vector<procfs::Map>());
   const auto map = std::find_if(maps.begin(), maps.end(), [&](const procfs::Map& each) {
@@ -23,6 +23,11 @@ std::vector<std::byte> own_vdso() {
   if (map == maps.end()) return {};
   std::vector<std::byte> bytes(std::min<std::size_t>(map->end - map->start, kLargestVdso));
   if (!read_target(::getpid(), start, bytes)) return {};
+  return bytes;
+}
+
+const std::vector<std::byte>& own_vdso() {
+  static const std::vector<std::byte> bytes = read_own_vdso();
   return bytes;
 }
 

@@ -37,16 +37,6 @@ std::optional<std::string> read_once(const std::string& path) {
   return size < 0 ? std::nullopt : std::optional(std::move(text));
 }
 
-std::vector<Pid> processes() {
-  std::vector<Pid> pids;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc"), closedir);
-  while (const dirent* entry = directory ? readdir(directory.get()) : nullptr) {
-    const Pid pid = parse_number<Pid>(entry->d_name).value_or(0);
-    if (pid > 0) pids.push_back(pid);
-  }
-  return pids;
-}
-
 std::string command_line(Pid pid) {
   constexpr std::size_t longest = 60;
   std::string text = read_once(fmt::format("/proc/{}/cmdline", pid)).value_or("");
@@ -56,7 +46,8 @@ std::string command_line(Pid pid) {
   return text;
 }
 
-[[noreturn]] void refuse_several(const std::string& name, const std::vector<Pid>& found) {
+[[noreturn]] void refuse_several(const std::string& name, const std::vector<Pid>& found,
+                                 std::string_view way_to_all) {
   constexpr std::size_t most_listed = 8;
   std::vector<std::string> listed;
   std::pair<std::uint64_t, Pid> busiest;
@@ -72,8 +63,8 @@ std::string command_line(Pid pid) {
                   found.size() > listed.size()
                       ? fmt::format(" and {} others", found.size() - listed.size())
                       : ""),
-      fmt::format("give the PID of the one that is meant; {} has used the most CPU time",
-                  busiest.second));
+      fmt::format("give the PID of the one that is meant; {} has used the most CPU time{}",
+                  busiest.second, way_to_all));
 }
 
 }  // namespace
@@ -141,6 +132,17 @@ std::optional<std::vector<Map>> maps(Pid pid) {
   }
   if (!text) return std::nullopt;
   return parse_maps(*text);
+}
+
+std::vector<Pid> processes() {
+  std::vector<Pid> pids;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc"), closedir);
+  while (const dirent* entry = directory ? readdir(directory.get()) : nullptr) {
+    const Pid pid = parse_number<Pid>(entry->d_name).value_or(0);
+    if (pid > 0) pids.push_back(pid);
+  }
+  std::sort(pids.begin(), pids.end());
+  return pids;
 }
 
 std::vector<Tid> threads(Pid pid) {
@@ -219,7 +221,7 @@ bool is_called(Pid pid, const std::string& name) {
 
 }  // namespace
 
-Pid find_process(const std::string& name) {
+Pid find_process(const std::string& name, std::string_view way_to_all) {
   std::vector<Pid> found;
   for (const Pid pid : processes()) {
     if (pid != getpid() && is_called(pid, name) && !has_ended(pid)) found.push_back(pid);
@@ -229,7 +231,7 @@ Pid find_process(const std::string& name) {
     throw UsageError("no process is called " + printable(name),
                      "see `ps`, or give the PID; only run and callpath start a program, after --");
   }
-  refuse_several(name, found);
+  refuse_several(name, found, way_to_all);
 }
 
 std::vector<std::string> words_of(Pid pid) {

@@ -81,6 +81,7 @@ std::optional<Status> thread_status(Pid pid, Tid tid);
 // 0 if the kernel does not count (no CONFIG_SCHEDSTATS), and nullopt if the thread is gone.
 std::optional<Nanoseconds> cpu_time(Pid pid, Tid tid);
 std::optional<std::vector<Map>> maps(Pid pid);
+std::vector<Pid> processes();       // of the PID namespace of /proc, in ascending order
 std::vector<Tid> threads(Pid pid);  // empty if the process is gone
 // `name` is "pid", "time" or another of namespaces(7). Returns false if either cannot be read.
 bool in_other_namespace(Pid pid, const char* name);
@@ -129,8 +130,9 @@ std::uint64_t auxiliary(Pid pid, std::uint64_t type);  // 0 also if it is gone o
 // Returns where the program's own code begins once the loader is done; 0 if unknown.
 Address entry_point(Pid pid);
 // Finds the one process with this name (its comm, or the file name of its executable). Throws
-// UsageError if there is none, or if there are several, which the message lists.
-Pid find_process(const std::string& name);
+// UsageError if there is none, or if there are several, which the message lists. `way_to_all` ends
+// the hint for several: it tells how all of them are named.
+Pid find_process(const std::string& name, std::string_view way_to_all = {});
 // Returns the words by which it was executed: of a script the interpreter, then the script.
 std::vector<std::string> words_of(Pid pid);
 std::string executable(Pid pid);  // target of /proc/PID/exe, "" if unreadable

@@ -26,20 +26,23 @@ bool is_hidden(const std::string& link) {
 
 }  // namespace
 
-AccountWatch::AccountWatch(Pid target, TimeAccount& account)
-    : target_(target), account_(account), halts_(target) {}
+AccountWatch::AccountWatch(std::optional<Pid> target, TimeAccount& account)
+    : target_(target), account_(account) {
+  if (target) halts_.emplace(*target);
+}
 
 void AccountWatch::start(Nanoseconds now_ns) {
   start_ns_ = now_ns;
-  start_cpu_ns_ = process_cpu_of(target_).value_or(-1);
-  quota_.emplace(target_);
+  if (!target_) return;
+  start_cpu_ns_ = process_cpu_of(*target_).value_or(-1);
+  quota_.emplace(*target_);
 }
 
 void AccountWatch::read_clock(Nanoseconds now_ns) {
   if (start_cpu_ns_ < 0 || now_ns < next_clock_ns_) return;
   if (threads_ > kManyThreads) next_clock_ns_ = now_ns + kClockOfMany;
   // A number that was given anew is that of a younger process.
-  const auto cpu_ns = process_cpu_of(target_);
+  const auto cpu_ns = process_cpu_of(*target_);
   if (cpu_ns) account_.cpu_ns = std::max(account_.cpu_ns, *cpu_ns - start_cpu_ns_);
 }
 
@@ -59,7 +62,7 @@ void AccountWatch::take(const perf::Event& event) {
 
 AccountWatch::Look AccountWatch::look(Nanoseconds now_ns) {
   const session::Halt now =
-      now_ns - came_ns_ < kJustNow ? session::Halt::none : halts_.look(now_ns);
+      now_ns - came_ns_ < kJustNow || !halts_ ? session::Halt::none : halts_->look(now_ns);
   const session::Halt before = last_.at_ns == 0 ? now : last_.halt;
   const Nanoseconds passed_ns = now_ns - std::max(last_.at_ns, start_ns_);
   last_ = {now, last_.at_ns, now_ns};
@@ -70,7 +73,7 @@ AccountWatch::Look AccountWatch::look(Nanoseconds now_ns) {
   };
   add(session::Halt::stopped, account_.stopped_ns);
   add(session::Halt::frozen, account_.frozen_ns);
-  if (now == session::Halt::stopped) account_.tracer = halts_.tracer();
+  if (now == session::Halt::stopped) account_.tracer = halts_->tracer();
   account_.halted_at_end = now == session::Halt::stopped  ? "stopped"
                            : now == session::Halt::frozen ? "frozen"
                                                           : "";
@@ -80,7 +83,7 @@ AccountWatch::Look AccountWatch::look(Nanoseconds now_ns) {
 void AccountWatch::update(const perf::SessionLosses& losses) {
   account_.threads_missed = losses.threads_missed;
   account_.unseen_ns = losses.unseen_ns;
-  account_.unreadable_program |= is_hidden(fmt::format("/proc/{}/exe", target_));
+  if (target_) account_.unreadable_program |= is_hidden(fmt::format("/proc/{}/exe", *target_));
   const HeldBack held = quota_ ? quota_->held_back() : HeldBack();
   if (held.ns <= account_.held_back_ns) return;
   account_.held_back_ns = held.ns;

@@ -1,4 +1,5 @@
-// Keeps the account of a process's time during a recording (time_account.h). Shell.
+// Keeps the account of the time of a process, or of several, during a recording (time_account.h).
+// Shell.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,9 @@ namespace causalctl::callpath {
 
 class AccountWatch {
  public:
-  // `account` must outlive it.
-  AccountWatch(Pid target, TimeAccount& account);
+  // `account` must outlive it. Without a target, which is that of several processes, there is no
+  // word of their clocks, halts and quotas.
+  AccountWatch(std::optional<Pid> target, TimeAccount& account);
 
   // What was before does not count.
   void start(Nanoseconds now_ns);
@@ -37,9 +39,9 @@ class AccountWatch {
   void update(const perf::SessionLosses& losses);
 
  private:
-  Pid target_;
+  std::optional<Pid> target_;
   TimeAccount& account_;
-  session::HaltWatch halts_;
+  std::optional<session::HaltWatch> halts_;
   std::optional<QuotaTime> quota_;
   Look last_;
   Nanoseconds came_ns_ = 0;  // to a core, any thread, the last time

@@ -81,7 +81,7 @@ std::vector<Charge> charge(const Profile& profile, const std::vector<CausalUnit>
     const std::uint32_t above = profile.nodes[node].parent;
     charges[node] = charges[above];
     const Frame& frame = profile.frames[profile.nodes[node].frame];
-    if (frame.is_group || frame.tail || !module_in_scope(frame.module, profile, scope)) continue;
+    if (frame.is_group() || frame.tail || !module_in_scope(frame.module, profile, scope)) continue;
     const bool has_line = frame.line > 0;
     if (has_line && !symbols::file_in_scope(frame.file, scope, frame.module)) continue;
     const bool is_nameless = frame.function.empty() || frame.function.front() == '[';

@@ -24,7 +24,7 @@ std::optional<std::pair<std::size_t, std::size_t>> numbers(const std::string& te
   return first && last ? std::optional(std::pair(*first, *last)) : std::nullopt;
 }
 
-std::string list_of(std::span<const Recording> runs) {
+std::string reasons_of(std::span<const Recording> runs) {
   std::string text;
   std::size_t count = 0;
   for (const Recording& run : runs) {
@@ -55,7 +55,7 @@ ChosenEpochs::ChosenEpochs(std::span<const Recording> runs, const std::string& w
   if (any || wanted.empty()) return;
   throw UsageError(fmt::format("--epoch {}: there is no such epoch", wanted),
                    fmt::format("give a number, a range 2-4, or a part of a reason; there are: {}",
-                               list_of(runs)));
+                               reasons_of(runs)));
 }
 
 bool ChosenEpochs::all() const {

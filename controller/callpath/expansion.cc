@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "controller/base/telling_names.h"
 #include "controller/report/callpath/labels.h"
@@ -46,10 +47,10 @@ std::string telling_name_of_start(const Recording& run, LocationId start) {
 
 }  // namespace
 
-std::uint32_t Frames::of_group(const std::string& name) {
+std::uint32_t Frames::of_group(const std::string& name, report::callpath::Stands stands) {
   Frame frame;
   frame.function = name;
-  frame.is_group = true;
+  frame.stands = stands;
   return number_of(std::move(frame), 0, 0);
 }
 
@@ -98,9 +99,10 @@ std::uint32_t Frames::number_of_module(const Module& module) {
 }
 
 std::uint32_t Frames::number_of(Frame frame, std::uint32_t module, std::uint32_t around) {
-  const auto [entry, is_new] = frames_.emplace(
-      Key(module, frame.offset, around, frame.tail, frame.function, frame.file, frame.line),
-      static_cast<std::uint32_t>(profile_.frames.size()));
+  const auto [entry, is_new] =
+      frames_.emplace(Key(module, frame.offset, around, frame.tail, frame.function, frame.file,
+                          frame.line, frame.stands),
+                      static_cast<std::uint32_t>(profile_.frames.size()));
   if (is_new) profile_.frames.push_back(std::move(frame));
   return entry->second;
 }
@@ -178,16 +180,6 @@ std::string name_of_group(const Recording& run, const Group& group) {
   const std::vector<SourceFrame>& frames = run.locations[*group.start].frames;
   const bool known = !frames.empty() && !frames.back().function.empty();
   return known ? telling_name_of_start(run, *group.start) : group.name;
-}
-
-std::set<std::string> groups_of(std::span<const Recording> runs) {
-  std::set<std::string> names;
-  for (const Recording& run : runs) {
-    for (const auto& [key, slice] : run.slices) {
-      names.insert(name_of_group(run, run.groups[key.group]));
-    }
-  }
-  return names;
 }
 
 std::vector<std::pair<NodeId, std::uint64_t>> sorted(const Slice& slice) {

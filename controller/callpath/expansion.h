@@ -4,8 +4,6 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
-#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -24,16 +22,17 @@ class Frames {
   // Adds frames and modules to `profile`, which is borrowed.
   explicit Frames(report::callpath::Profile& profile) : profile_(profile) {}
 
-  std::uint32_t of_group(const std::string& name);
+  // `stands`: for anything but code.
+  std::uint32_t of_group(const std::string& name, report::callpath::Stands stands);
   std::uint32_t of_words(const std::string& words);  // "[woken by]"
   // Returns the frames of a location, outermost first. `tail`: they are not on the stack.
   std::vector<std::uint32_t> of_location(const Recording& run, const Location& location, bool tail);
 
  private:
-  // Module, offset, how many functions are around it, tail, function, file, line. What other runs
-  // know of a place may differ.
-  using Key =
-      std::tuple<std::uint32_t, Address, std::uint32_t, bool, std::string, std::string, int>;
+  // Module, offset, how many functions are around it, tail, function, file, line, what it stands
+  // for. What other runs know of a place may differ.
+  using Key = std::tuple<std::uint32_t, Address, std::uint32_t, bool, std::string, std::string, int,
+                         report::callpath::Stands>;
 
   std::uint32_t number_of_module(const Module& module);
   std::uint32_t number_of(report::callpath::Frame frame, std::uint32_t module,
@@ -77,9 +76,6 @@ class Expansion {
 
 // A group of threads with one start is called after the function, once its name is known.
 std::string name_of_group(const Recording& run, const Group& group);
-
-// Their names.
-std::set<std::string> groups_of(std::span<const Recording> runs);
 
 // The nodes of a slice in order, so that equal recordings give equal profiles.
 std::vector<std::pair<NodeId, std::uint64_t>> sorted(const Slice& slice);

@@ -73,7 +73,8 @@ void LogWriter::update(const Recording& recording) {
   append_frames(recording);
   append_nodes(recording);
   append_tails(recording);
-  append_groups_and_epochs(recording);
+  append_groups(recording);
+  append_starts_and_epochs(recording);
   append_cells(recording);
   append_wakers(recording);
   append_losses(recording);
@@ -187,14 +188,34 @@ void LogWriter::append_tails(const Recording& recording) {
   });
 }
 
-void LogWriter::append_groups_and_epochs(const Recording& recording) {
+// Processes stand in the lines of groups, because a version that does not know them reads these.
+void LogWriter::append_groups(const Recording& recording) {
+  in_parts(processes_, recording.processes.size(), [&](std::size_t first, std::size_t last) {
+    Json line = line_of_type("groups");
+    line["first"] = groups_;
+    line["groups"] = Json::array();
+    line["first_process"] = first;
+    for (std::size_t i = first; i < last; ++i) {
+      json_fields::put(line["processes"].emplace_back(), recording.processes[i], Process::fields());
+    }
+    append(line);
+    processes_ = last;
+  });
   in_parts(groups_, recording.groups.size(), [&](std::size_t first, std::size_t last) {
     Json line = line_of_type("groups");
     line["first"] = first;
-    for (std::size_t i = first; i < last; ++i) line["groups"].push_back(recording.groups[i].name);
+    for (std::size_t i = first; i < last; ++i) {
+      const Group& group = recording.groups[i];
+      line["groups"].push_back(group.name);
+      if (processes_ == 0) continue;
+      line["process_of"].push_back(group.process ? Json(*group.process) : Json());
+    }
     append(line);
     groups_ = last;
   });
+}
+
+void LogWriter::append_starts_and_epochs(const Recording& recording) {
   Json starts = Json::array();
   for (; starts_ < recording.groups.size(); ++starts_) {
     const auto& start = recording.groups[starts_].start;

@@ -68,7 +68,8 @@ class LogWriter {
   void append_frames(const Recording& recording);
   void append_nodes(const Recording& recording);
   void append_tails(const Recording& recording);
-  void append_groups_and_epochs(const Recording& recording);
+  void append_groups(const Recording& recording);
+  void append_starts_and_epochs(const Recording& recording);
   void append_cells(const Recording& recording);
   void append_rows(const SliceKey& key, const std::vector<std::string_view>& metrics,
                    const std::vector<Growth>& growth);
@@ -87,6 +88,7 @@ class LogWriter {
   std::size_t locations_ = 0;
   std::size_t nodes_ = 0;
   std::size_t tails_ = 0;
+  std::size_t processes_ = 0;
   std::size_t groups_ = 0;
   std::size_t starts_ = 0;  // groups whose start was written, if they have one
   std::size_t epochs_ = 0;

@@ -18,6 +18,7 @@
 #include "controller/base/printable.h"
 #include "controller/callpath/calls_seen.h"
 #include "controller/callpath/log.h"
+#include "controller/callpath/log_lists.h"
 #include "controller/callpath/log_rows.h"
 #include "controller/callpath/parts.h"
 
@@ -44,32 +45,6 @@ struct Reading {
   Parts parts;
 };
 
-// Returns the list of a line. Throws if the field is anything else.
-const Json& list_of(const Json& line, const char* key) {
-  const auto found = line.find(key);
-  if (found == line.end() || !found->is_array()) {
-    throw BadField{fmt::format("\"{}\" is not a list", key)};
-  }
-  return *found;
-}
-
-// Returns a number that is an index of something of which there are `count`.
-std::size_t index(const Json& value, std::string_view what, std::size_t count) {
-  std::size_t number = 0;
-  convert(value, what, number);
-  if (number >= count) {
-    throw BadField{fmt::format("there is no {} {}; {} were named before", what, number, count)};
-  }
-  return number;
-}
-
-template <class T>
-T at(const Json& list, std::size_t i, std::string_view what) {
-  T value{};
-  convert(list[i], what, value);
-  return value;
-}
-
 class Reader {
  public:
   explicit Reader(bool with_parts)
@@ -82,6 +57,7 @@ class Reader {
 
  private:
   void take_line(Json& line, std::string_view text, const std::string& type);
+  void skip(const Json& line, const std::string& type);
   bool take_head(Json& line, std::string_view text);
   // Returns whether the line is the next one of its run; false if it was read before.
   bool is_next(const Json& line);
@@ -91,6 +67,7 @@ class Reader {
   void take_frames(const Json& line, Recording& run);
   void take_nodes(const Json& line, Recording& run);
   void take_tails(const Json& line, Recording& run);
+  void take_processes(const Json& line, Recording& run);
   void take_groups(const Json& line, Recording& run);
   void take_starts(const Json& line, Recording& run);
   void take_epochs(const Json& line, Recording& run);
@@ -115,14 +92,6 @@ class Reader {
   JsonLines lines_;
 };
 
-void check_first(const Json& line, std::size_t known) {
-  std::size_t first = 0;
-  get(line, "first", first);
-  if (first != known) {
-    throw BadField{fmt::format("\"first\" is {}, but {} were named before", first, known)};
-  }
-}
-
 bool Reader::is_next(const Json& line) {
   std::uint64_t number = 0;
   get(line, "n", number);
@@ -139,6 +108,16 @@ bool Reader::is_next(const Json& line) {
   return true;
 }
 
+// The lines of a newer version are among those that are counted.
+void Reader::skip(const Json& line, const std::string& type) {
+  lines_.ignore(type);
+  std::string id;
+  const bool has_run = get(line, "run", id) && index_.contains(id);
+  if (!has_run || !line.contains("n")) return;
+  now_ = index_.at(id);
+  is_next(line);
+}
+
 bool Reader::take_head(Json& line, std::string_view text) {
   std::string kind;
   get(line, "kind", kind);
@@ -153,7 +132,7 @@ bool Reader::take_head(Json& line, std::string_view text) {
 
 void Reader::take_line(Json& line, std::string_view text, const std::string& type) {
   if (std::find(std::begin(kLogTypes), std::end(kLogTypes), type) == std::end(kLogTypes)) {
-    return lines_.ignore(type);
+    return skip(line, type);
   }
   std::string id;
   get(line, "run", id);
@@ -187,6 +166,9 @@ void Reader::take_line(Json& line, std::string_view text, const std::string& typ
   } else {
     fields_.read(line, run, log_rows::last());
     run.ended = true;
+  }
+  for (const SharedEntry& entry : run.shared) {
+    check_index(entry.process, "process", run.processes.size());
   }
   if (with_parts_) readings_[now_].parts.until(run.wall_ns);
 }
@@ -280,10 +262,30 @@ void Reader::take_tails(const Json& line, Recording& run) {
   }
 }
 
+void Reader::take_processes(const Json& line, Recording& run) {
+  if (!line.contains("processes")) return;
+  check_first(line, run.processes.size(), "first_process");
+  for (const Json& each : items(line, "processes")) {
+    Process& process = run.processes.emplace_back();
+    fields_.read(each, process);
+    if (process.pid < 0) throw BadField{"a process has a negative number"};
+  }
+}
+
 void Reader::take_groups(const Json& line, Recording& run) {
+  take_processes(line, run);
   check_first(line, run.groups.size());
-  for (const Json& each : list_of(line, "groups")) {
-    convert(each, "groups", run.groups.emplace_back().name);
+  const Json& names = list_of(line, "groups");
+  const bool has_processes = line.contains("process_of");
+  if (has_processes && list_of(line, "process_of").size() != names.size()) {
+    throw BadField{"not each group has its process"};
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Group& group = run.groups.emplace_back();
+    convert(names[i], "groups", group.name);
+    if (!has_processes || line["process_of"][i].is_null()) continue;
+    group.process =
+        static_cast<std::uint32_t>(index(line["process_of"][i], "process", run.processes.size()));
   }
 }
 

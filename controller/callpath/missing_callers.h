@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "controller/callpath/namer.h"
-#include "controller/callpath/places.h"
+#include "controller/callpath/processes.h"
 #include "controller/callpath/recording.h"
 
 namespace causalctl::callpath {
@@ -15,18 +15,20 @@ namespace causalctl::callpath {
 class MissingCallers {
  public:
   // All must live as long as this object.
-  MissingCallers(Places& places, Namer& namer, Recording& recording)
-      : places_(places), namer_(namer), recording_(recording) {}
+  MissingCallers(Places& places, Processes& processes, Namer& namer, Recording& recording)
+      : places_(places), processes_(processes), namer_(namer), recording_(recording) {}
 
   // Asks of what is new in the tree, and takes answers. REQUIRES: the names of all locations were
   // asked for.
   void update();
 
  private:
-  void ask(LocationId call, LocationId callee, bool again);
+  void ask(LocationId call, LocationId callee);
+  bool ask(LocationId call, LocationId callee, Pid process, bool again);
   void take(const Namer::TailAnswer& answer);
 
   Places& places_;
+  Processes& processes_;
   Namer& namer_;
   Recording& recording_;
   std::size_t asked_ = 1;                    // nodes

@@ -43,7 +43,7 @@ std::string why_not_opened(int error) {
 
 }  // namespace
 
-ModuleFiles::ModuleFiles(Pid target) : target_(target), most_open_(most_open_of_limit()) {}
+ModuleFiles::ModuleFiles() : most_open_(most_open_of_limit()) {}
 
 ModuleFiles::Identity ModuleFiles::identity_of(const unwind::ModuleFile& file) {
   struct stat status {};
@@ -52,14 +52,14 @@ ModuleFiles::Identity ModuleFiles::identity_of(const unwind::ModuleFile& file) {
           status.st_mtim.tv_nsec};
 }
 
-unwind::ModuleFile ModuleFiles::open(const unwind::MappedFile& file) {
-  unwind::ModuleFile opened = unwind::open_module_file(target_, file);
+unwind::ModuleFile ModuleFiles::open(Pid target, const unwind::MappedFile& file) {
+  unwind::ModuleFile opened = unwind::open_module_file(target, file);
   if (!are_too_many_open(opened)) return opened;
   {
     const std::lock_guard lock(mutex_);
     close_all_but(0);
   }
-  return unwind::open_module_file(target_, file);
+  return unwind::open_module_file(target, file);
 }
 
 void ModuleFiles::add(unwind::ModuleFile file, const std::string& path) {

@@ -25,10 +25,11 @@ class ModuleFiles {
  public:
   using File = std::shared_ptr<const unwind::ModuleFile>;  // without a descriptor if it is not open
 
-  explicit ModuleFiles(Pid target);
+  ModuleFiles();
 
-  // Opens a file that is mapped. If there are too many open ones, others are closed for it.
-  unwind::ModuleFile open(const unwind::MappedFile& file);
+  // Opens a file that the process has mapped. If there are too many open ones, others are closed
+  // for it.
+  unwind::ModuleFile open(Pid target, const unwind::MappedFile& file);
   void add(unwind::ModuleFile file, const std::string& path);  // as that of the next module
   // REQUIRES: it was added.
   File get(std::uint32_t module);
@@ -52,7 +53,6 @@ class ModuleFiles {
   void keep(std::uint32_t module, unwind::ModuleFile file);
   void close_all_but(std::size_t count);
 
-  Pid target_;
   std::size_t most_open_;
   mutable std::mutex mutex_;        // of all below
   std::deque<Kept> all_;            // by module

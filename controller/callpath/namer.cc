@@ -13,6 +13,8 @@
 namespace causalctl::callpath {
 namespace {
 
+constexpr std::size_t kMostTails = 8;  // processes whose tail calls can be searched at once
+
 std::vector<SourceFrame> source_frames(unwind::Symbolizer& symbolizer, Address address) {
   std::vector<SourceFrame> frames;
   for (const unwind::Frame& frame : symbolizer.frames(address)) {
@@ -49,10 +51,8 @@ void name_from_files(Recording& recording) {
   }
 }
 
-Namer::Namer(Pid target, ModuleFiles& files)
-    : target_(target),
-      files_(files),
-      thread_(start_thread("the names of functions", [this] { work(); })) {}
+Namer::Namer(ModuleFiles& files)
+    : files_(files), thread_(start_thread("the names of functions", [this] { work(); })) {}
 
 Namer::~Namer() {
   {
@@ -146,21 +146,36 @@ std::string Namer::function_at(const std::string& path, Address offset) {
   return is_place ? std::string() : name;
 }
 
-std::optional<TailCall> Namer::find_tail(const TailQuestion& question) {
-  if (!tails_) {
-    tails_.emplace(target_, [this](const std::string& path, Address offset) {
+// Throws TargetGone.
+Namer::Tails& Namer::tails_of(const TailQuestion& question) {
+  auto known = tails_.find(question.process);
+  if (known == tails_.end()) {
+    const auto name_of = [this](const std::string& path, Address offset) {
       return function_at(path, offset);
-    });
-    mappings_ = question.mappings;
+    };
+    auto calls = std::make_unique<TailCalls>(question.process, name_of);
+    if (tails_.size() >= kMostTails) {
+      tails_.erase(std::min_element(tails_.begin(), tails_.end(), [](const auto& a, const auto& b) {
+        return a.second.used < b.second.used;
+      }));
+    }
+    known = tails_.emplace(question.process, Tails{std::move(calls), question.mappings}).first;
   }
-  if (question.mappings != mappings_) tails_->refresh();
-  mappings_ = question.mappings;
+  Tails& tails = known->second;
+  if (question.mappings != tails.mappings) tails.calls->refresh();
+  tails.mappings = question.mappings;
+  tails.used = ++uses_;
+  return tails;
+}
+
+std::optional<TailCall> Namer::find_tail(const TailQuestion& question) {
+  TailCalls& calls = *tails_of(question).calls;
   const Address within = question.call_offset - 1;
-  if (!tails_->is_at(question.return_address - 1, *question.call_path, within) ||
-      !tails_->is_at(question.code, *question.callee_path, question.callee_offset)) {
+  if (!calls.is_at(question.return_address - 1, *question.call_path, within) ||
+      !calls.is_at(question.code, *question.callee_path, question.callee_offset)) {
     return std::nullopt;
   }
-  return tails_->find(question.return_address, question.code);
+  return calls.find(question.return_address, question.code);
 }
 
 void Namer::answer(const TailQuestion& question) {

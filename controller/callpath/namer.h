@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "controller/callpath/places.h"
+#include "controller/callpath/module_files.h"
 #include "controller/callpath/recording.h"
 #include "controller/callpath/tail_calls.h"
 #include "unwind/symbolizer.h"
@@ -33,8 +34,8 @@ void name_from_files(Recording& recording);
 
 class Namer {
  public:
-  Namer(Pid target, ModuleFiles& files);  // which must outlive it
-  ~Namer();                               // does not answer what is left
+  explicit Namer(ModuleFiles& files);  // which must outlive it
+  ~Namer();                            // does not answer what is left
   Namer(const Namer&) = delete;
   Namer& operator=(const Namer&) = delete;
 
@@ -54,6 +55,7 @@ class Namer {
   struct TailQuestion {
     LocationId call = 0;
     LocationId callee = 0;
+    Pid process = 0;
     Address return_address = 0;
     Address code = 0;  // of the callee
     // Of the locations. The paths are those of the modules' questions.
@@ -61,7 +63,7 @@ class Namer {
     const std::string* callee_path = nullptr;
     Address call_offset = 0;
     Address callee_offset = 0;
-    std::uint64_t mappings = 0;  // changes whenever what is mapped does
+    std::uint64_t mappings = 0;  // changes whenever what the process has mapped does
     bool again = false;          // mappings had changed when it was answered first
   };
   struct TailAnswer {
@@ -94,14 +96,19 @@ class Namer {
     std::uint64_t used = 0;  // the number of the last use
   };
 
-  Pid target_;
+  struct Tails {  // of a process
+    std::unique_ptr<TailCalls> calls;
+    std::uint64_t mappings = 0;  // that it has read
+    std::uint64_t used = 0;      // the number of the last use
+  };
+  Tails& tails_of(const TailQuestion& question);
+
   ModuleFiles& files_;
   // These are used by the thread alone.
   std::unordered_map<std::uint32_t, Known> by_module_;
   std::uint64_t uses_ = 0;
   std::unordered_map<std::string, Question> by_path_;  // one question of each module
-  std::optional<TailCalls> tails_;
-  std::uint64_t mappings_ = 0;  // that tails_ has read
+  std::map<Pid, Tails> tails_;
   std::mutex mutex_;
   std::condition_variable wake_;
   Work work_;                             // guarded by mutex_

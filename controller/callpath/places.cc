@@ -1,146 +1,96 @@
 #include "controller/callpath/places.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "unwind/module_file.h"
 #include "unwind/shared_memory.h"
 #include "unwind/vdso.h"
 
 namespace causalctl::callpath {
 namespace {
 
-constexpr int kMostPieces = 64;  // of a perf map that are read at once: its writer may not end
-
-// As the kernel names a mapping in a record.
-bool is_file(const perf::MapEvent& event) {
-  return event.inode != 0 && !event.path.empty() && event.path.front() == '/' &&
-         !event.path.starts_with("//");
-}
+constexpr int kMostTries = 8;  // to open a file, each for another process
 
 }  // namespace
 
-Places::Places(Pid target, Recording& recording)
-    : target_(target), recording_(recording), loaded_(target), files_(target), perf_map_(target) {
+Places::Places(Recording& recording) : recording_(recording) {
   unwind::MappedFile none;
   none.path = kAnonymous;
-  module_of(none);  // number 0
-  read_again();
+  module_of(0, none, 0);  // number 0
 }
 
-void Places::read_again() {
-  if (const auto maps = procfs::maps(target_)) take(*maps);
-}
-
-void Places::take(const std::vector<procfs::Map>& maps) {
-  const std::vector<unwind::MappedFile> files = loaded_.read(maps);
-  if (files.empty()) return;  // the target is gone
-  pieces_.clear();
-  for (auto& each : cache_) each.clear();
-  for (const unwind::MappedFile& file : files) {
-    const std::uint32_t module = module_of(file);
-    for (const unwind::MappedRange& range : file.code) {
-      put(range.start, range.end, module, file.bias.value_or(file.start));
-    }
+// Returns null if there is none. A file whose generation was not known gets it.
+Places::Known* Places::find(std::vector<Known>& files, std::uint64_t generation) {
+  if (files.empty()) return nullptr;
+  if (generation == 0) return &files.back();
+  for (Known& each : files) {
+    if (each.generation == 0) each.generation = generation;
+    if (each.generation == generation) return &each;
   }
+  return nullptr;
 }
 
-void Places::mapped(const perf::MapEvent& event) {
-  const Address end = event.start + event.length;
-  if (end <= event.start) return;
-  if (!is_file(event) && event.path != unwind::kVdso) return put(event.start, end, 0, 0);
-  unwind::MappedFile file;
-  file.path = event.path;
-  file.device = event.device;
-  file.inode = event.inode;
-  file.start = file.link_start = event.start;
-  file.end = end;
-  file.first = {event.start, end};
-  file.first_offset = event.file_offset;
-  const std::uint32_t module = module_of(file);
-  if (module == 0) return put(event.start, end, 0, 0);
-  const auto address = files_.get(module)->link_address(event.file_offset);
-  put(event.start, end, module, event.start - address.value_or(event.file_offset));
-}
-
-std::uint32_t Places::module_of(const unwind::MappedFile& file) {
-  const auto [known, is_new] = modules_.try_emplace(
-      {file.device, file.inode, file.path}, static_cast<std::uint32_t>(recording_.modules.size()));
-  if (is_new) {
-    const bool has_file =
-        !file.path.empty() && (file.path.front() == '/' || file.path == unwind::kVdso);
-    auto opened = has_file ? files_.open(file) : unwind::ModuleFile();
-    if (unwind::is_shared_memory(file.path) && opened.segments.empty()) return known->second = 0;
-    recording_.modules.push_back({file.path, opened.build_id});
-    files_.add(std::move(opened), file.path);
-    paths_.push_back(file.path);
+std::uint32_t Places::module_of(Pid process, const unwind::MappedFile& file,
+                                std::uint64_t generation) {
+  auto& same_name = modules_[{file.device, file.inode, file.path}];
+  Known* known = find(same_name, generation);
+  if (known == nullptr) {
+    same_name.push_back(open(process, file));
+    same_name.back().generation = generation;
+    return same_name.back().module;
   }
-  return known->second;
+  // The process that had it first may have been gone.
+  if (known->tries == 0 || known->tries == kMostTries) return known->module;
+  ++known->tries;
+  auto opened = files_.open(process, file);
+  if (!opened.fd) return known->module;
+  known->tries = 0;
+  known->module = static_cast<std::uint32_t>(recording_.modules.size());
+  add(std::move(opened), file.path);
+  return known->module;
 }
 
-void Places::put(Address start, Address end, std::uint32_t module, Address bias) {
-  pieces_.put(start, {end, module, bias});
-  ++mappings_;
-  for (auto& each : cache_) each.clear();
+Places::Known Places::open(Pid process, const unwind::MappedFile& file) {
+  const bool has_file =
+      !file.path.empty() && (file.path.front() == '/' || file.path == unwind::kVdso);
+  auto opened = has_file ? files_.open(process, file) : unwind::ModuleFile();
+  if (unwind::is_shared_memory(file.path) && opened.segments.empty()) return {};
+  Known known;
+  known.module = static_cast<std::uint32_t>(recording_.modules.size());
+  known.tries = has_file && !opened.fd ? 1 : 0;
+  add(std::move(opened), file.path);
+  return known;
 }
 
-std::optional<Address> Places::address_of(LocationId number) const {
-  const Location& location = recording_.locations.at(number);
-  for (const auto& [start, piece] : pieces_.all()) {
-    const Address within = location.offset - (location.is_call ? 1 : 0) + piece.bias;
-    if (piece.file == location.module && within >= start && within < piece.end) {
-      return location.offset + piece.bias;
-    }
-  }
-  return std::nullopt;
+void Places::add(unwind::ModuleFile file, const std::string& path) {
+  recording_.modules.push_back({path, file.build_id});
+  files_.add(std::move(file), path);
+  paths_.push_back(path);
 }
 
-LocationId Places::at(Address address, bool is_call) {
-  auto& cache = cache_[is_call ? 1 : 0];
-  if (const auto known = cache.find(address); known != cache.end()) return known->second;
-  std::uint32_t module = 0;
-  Address offset = address;
-  // A return address may be the first byte behind the code.
-  const Address within = is_call ? address - 1 : address;
-  if (const auto* piece = pieces_.find(within)) {
-    module = piece->file;
-    offset = address - piece->bias;
-  }
-  if (module == 0) return compiled(address, is_call);
+LocationId Places::location(std::uint32_t module, Address offset, bool is_call) {
   const auto [place, is_new] = locations_.try_emplace(
       {module, offset, is_call}, static_cast<LocationId>(recording_.locations.size()));
   if (is_new) recording_.locations.push_back({module, offset, is_call, {}});
-  return cache[address] = place->second;
-}
-
-LocationId Places::outside(const char* name) {
-  unwind::MappedFile none;
-  none.path = name;
-  const auto [place, is_new] = locations_.try_emplace(
-      {module_of(none), 0, false}, static_cast<LocationId>(recording_.locations.size()));
-  if (is_new) recording_.locations.push_back({std::get<0>(place->first), 0, false, {}});
   return place->second;
 }
 
-void Places::read_compiled() {
-  if (!met_compiled_) return;
-  for (int piece = 0; piece < kMostPieces && perf_map_.read_on(); ++piece) {
-  }
-}
-
-LocationId Places::compiled(Address address, bool is_call) {
-  if (!met_compiled_) {
-    met_compiled_ = true;
-    read_compiled();
-  }
-  const auto* function = perf_map_.map().find(is_call ? address - 1 : address);
-  const std::string name = function != nullptr ? function->name : std::string();
-  const auto [place, is_new] = compiled_.try_emplace(
-      {address, is_call, name}, static_cast<LocationId>(recording_.locations.size()));
+LocationId Places::compiled(std::uint64_t program, Address address, bool is_call,
+                            const std::string& name) {
+  const auto [place, is_new] =
+      compiled_.try_emplace({name.empty() ? program : 0, address, is_call, name},
+                            static_cast<LocationId>(recording_.locations.size()));
   if (is_new) {
     recording_.locations.push_back({0, address, is_call, {}});
     if (!name.empty()) recording_.locations.back().frames = {{name, "", 0}};
   }
   return place->second;
+}
+
+LocationId Places::outside(const char* name) {
+  unwind::MappedFile none;
+  none.path = name;
+  return location(module_of(0, none, 0), 0, false);
 }
 
 }  // namespace causalctl::callpath

@@ -1,79 +1,75 @@
-// Which place in which file an address of the target is, at the time of each sample.
-//
-// It follows the records of new mappings in time order, so that a sample is never looked up in what
-// was mapped at its address later. What was unmapped stays until something else is mapped there:
-// no sample can lie in it.
+// The places of a recording: which modules its code is in, and where in them. All processes share
+// them, so that a library is one module, whoever has loaded it.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <optional>
+#include <memory>
 #include <string>
 #include <tuple>
-#include <unordered_map>
+#include <vector>
 
 #include "controller/base/types.h"
 #include "controller/callpath/module_files.h"
 #include "controller/callpath/recording.h"
-#include "controller/perf/events.h"
-#include "controller/symbols/mappings.h"
-#include "controller/symbols/perf_map.h"
-#include "controller/symbols/pieces.h"
-#include "unwind/loaded_files.h"
+#include "unwind/image_files.h"
+#include "unwind/mapped_file.h"
 
 namespace causalctl::callpath {
 
-// The module of code that is in no file, such as what the target compiles at run time.
+// The module of code that is in no file, such as what a process compiles at run time.
 inline constexpr const char* kAnonymous = "[anonymous]";
 
-class Places final : public symbols::MappingFollower {
+class Places {
  public:
-  // Reads what is mapped. It adds to the recording's modules and locations, and to nothing else.
-  Places(Pid target, Recording& recording);
+  // It adds to the recording's modules and locations, and to nothing else.
+  explicit Places(Recording& recording);
+  Places(const Places&) = delete;
+  Places& operator=(const Places&) = delete;
 
-  void take(const std::vector<procfs::Map>& maps) override;
-  void mapped(const perf::MapEvent& event) override;
-  void read_again() override;
-  // Reads what has been added to the names of code that the target compiles at run time, once such
-  // code was met. Call it before the samples since the last call are looked up: memory of code is
-  // used again, and a name holds from then on.
-  void read_compiled();
-
-  // `is_call`: the address is one that a call returns to.
-  LocationId at(Address address, bool is_call);
-
-  // The location that stands for what has no code in the target; `name` is in brackets.
+  // Returns the module of a file that the process has mapped, which is that of kAnonymous, 0, for
+  // memory that is shared by a name. `generation` is that of the inode, whose number may be given
+  // to another file; 0 if it is not known.
+  std::uint32_t module_of(Pid process, const unwind::MappedFile& file, std::uint64_t generation);
+  // `is_call`: the offset is one that a call returns to.
+  LocationId location(std::uint32_t module, Address offset, bool is_call);
+  // Returns the location of code in no file. One without a name is of its program alone, because
+  // the same address is other code in another one.
+  LocationId compiled(std::uint64_t program, Address address, bool is_call,
+                      const std::string& name);
+  std::uint64_t new_program() { return ++programs_; }  // a number for compiled()
+  // The location that stands for what has no code in a process; `name` is in brackets.
   LocationId outside(const char* name);
-  // Where a location is now, by its number; nullopt if its module is not mapped.
-  std::optional<Address> address_of(LocationId location) const;
-  // Changes whenever what is mapped does.
-  std::uint64_t mappings() const { return mappings_; }
 
+  const Location& at(LocationId location) const { return recording_.locations.at(location); }
   ModuleFiles& files() { return files_; }
   // Of a module, as in the maps. It does not move.
   const std::string& path(std::uint32_t module) const { return paths_.at(module); }
+  // The contents of the files, for unwinders to share.
+  const std::shared_ptr<unwind::ImageFiles>& images() const { return images_; }
 
  private:
   using FileKey = std::tuple<std::uint64_t, std::uint64_t, std::string>;  // device, inode, path
+  struct Known {
+    std::uint32_t module = 0;
+    std::uint64_t generation = 0;
+    int tries = 0;  // to open its file, all in vain; 0: it is open, or there is none
+  };
 
-  LocationId compiled(Address address, bool is_call);
-  std::uint32_t module_of(const unwind::MappedFile& file);
-  void put(Address start, Address end, std::uint32_t module, Address bias);
+  static Known* find(std::vector<Known>& files, std::uint64_t generation);
+  Known open(Pid process, const unwind::MappedFile& file);
+  void add(unwind::ModuleFile file, const std::string& path);
 
-  Pid target_;
   Recording& recording_;
-  unwind::LoadedFiles loaded_;
-  std::map<FileKey, std::uint32_t> modules_;
+  std::shared_ptr<unwind::ImageFiles> images_ = std::make_shared<unwind::ImageFiles>();
+  std::map<FileKey, std::vector<Known>> modules_;
   ModuleFiles files_;
   std::deque<std::string> paths_;  // by module; they do not move
-  symbols::Pieces pieces_;         // their files are modules, their places offsets of locations
-  std::uint64_t mappings_ = 0;
   std::map<std::tuple<std::uint32_t, Address, bool>, LocationId> locations_;
-  symbols::PerfMapFile perf_map_;
-  bool met_compiled_ = false;
-  std::map<std::tuple<Address, bool, std::string>, LocationId> compiled_;  // by name, too
-  std::unordered_map<Address, LocationId> cache_[2];  // by is_call, while pieces_ is the same
+  // By program (0 of those with a name), address, is_call and name.
+  std::map<std::tuple<std::uint64_t, Address, bool, std::string>, LocationId> compiled_;
+  std::uint64_t programs_ = 0;
 };
 
 }  // namespace causalctl::callpath

@@ -13,6 +13,7 @@
 #include "controller/base/signal_state.h"
 #include "controller/callpath/epoch_choice.h"
 #include "controller/callpath/expansion.h"
+#include "controller/callpath/group_rows.h"
 #include "controller/callpath/present_time.h"
 #include "controller/callpath/profile_tree.h"
 #include "controller/callpath/scaled_counts.h"
@@ -74,9 +75,10 @@ std::map<std::string_view, std::size_t> columns_of(std::span<const Recording> ru
   return columns;
 }
 
-void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, Profile& profile) {
+void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, bool by_process,
+               Profile& profile) {
   const std::map<std::string_view, std::size_t> columns = columns_of(runs, profile);
-  const bool has_groups = groups_of(runs).size() > 1;
+  const GroupRows rows(runs, by_process);
   ProfileTree tree(profile.columns.size());
   Frames frames(profile);
   for (std::size_t number = 0; number < runs.size(); ++number) {
@@ -88,9 +90,7 @@ void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, Prof
       const auto counted = scaled.slices.find(key);
       const bool is_counted = counted != scaled.slices.end();
       const Slice& slice = is_counted ? counted->second : values;
-      const std::uint32_t top =
-          has_groups ? tree.child(0, frames.of_group(name_of_group(run, run.groups[key.group])))
-                     : 0;
+      const std::uint32_t top = rows.top(run, key.group, frames, tree);
       const std::size_t column = columns.at(run.name_of_metric(key.metric));
       for (const auto& [node, value] : sorted(slice)) {
         const std::uint32_t at = is_counted               ? expansion.entry_by_jumps(node, top)
@@ -109,22 +109,15 @@ void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, Prof
   profile.own = tree.columns();
 }
 
-void add_wakers(std::span<const Recording> runs, Profile& profile) {
-  std::set<std::string> groups;
-  for (const Recording& run : runs) {
-    for (const auto& [group, sums] : run.wakers) {
-      groups.insert(name_of_group(run, run.groups[group]));
-    }
-  }
+void add_wakers(std::span<const Recording> runs, bool by_process, Profile& profile) {
+  const GroupRows rows(runs, by_process, groups_with_wakers);
   profile.columns = {{"blocked", "nanoseconds", "Time blocked, by who ended it"}};
   ProfileTree tree(profile.columns.size());
   Frames frames(profile);
   for (const Recording& run : runs) {
     Expansion expansion(run, frames, tree);
     for (const auto& [group, sums] : run.wakers) {
-      const std::uint32_t top =
-          groups.size() > 1 ? tree.child(0, frames.of_group(name_of_group(run, run.groups[group])))
-                            : 0;
+      const std::uint32_t top = rows.top(run, group, frames, tree);
       for (const auto& [pair, value] : sums) {
         const std::uint32_t wake =
             tree.child(expansion.node(pair.first, top), frames.of_words("[woken by]"));
@@ -202,6 +195,8 @@ Profile begin_profile(std::span<const Recording> runs, const ChosenEpochs& epoch
   profile.chains = chains_of(runs);
   profile.tail_calls = count_tails(runs, epochs);
   profile.epochs = epochs.rows();
+  profile.programs = programs_of(runs, epochs);
+  profile.processes = 0;
   profile.counts = counts_of(runs);
   std::uint64_t samples = 0;
   double sampled_ns = 0;
@@ -211,15 +206,15 @@ Profile begin_profile(std::span<const Recording> runs, const ChosenEpochs& epoch
     const Recording& run = runs[number];
     if (run.host != first.host) profile.host.clear();
     one_program = one_program && run.executable == first.executable;
-    if (run.host != first.host || run.pid != first.pid) profile.pid = 0;
+    profile.processes += processes_of(run);
+    if (run.host != first.host || run.pid != first.pid || processes_of(run) > 1) profile.pid = 0;
     profile.started_ns = std::min(profile.started_ns, run.started_ns);
     profile.wall_ns += std::clamp<Nanoseconds>(
         epochs.all() ? run.wall_ns : epochs.length_ns(number), 0, longest_ns);
     samples += run.losses.samples_total;
     sampled_ns +=
         static_cast<double>(run.losses.samples_total) * static_cast<double>(run.period_ns);
-    const std::string which =
-        runs.size() > 1 ? fmt::format("{} (process {}): ", run.executable, run.pid) : "";
+    const std::string which = runs.size() > 1 ? words_of(run) + ": " : "";
     add_notes(run, which, profile);
     if (epochs.all()) add_time(run, number, which, profile);
   }
@@ -246,21 +241,21 @@ std::string_view column_of(const Recording& run, Metric metric) {
   return shown != std::end(kShown) ? shown->name : run.name_of_metric(metric);
 }
 
-Profile present(std::span<const Recording> runs, const std::string& epoch) {
+Profile present(std::span<const Recording> runs, const std::string& epoch, bool by_process) {
   INVARIANT(!runs.empty());
   const ChosenEpochs epochs(runs, epoch);
   Profile profile = begin_profile(runs, epochs);
-  add_trees(runs, epochs, profile);
+  add_trees(runs, epochs, by_process, profile);
   return profile;
 }
 
-Profile present_wakers(std::span<const Recording> runs) {
+Profile present_wakers(std::span<const Recording> runs, bool by_process) {
   if (std::all_of(runs.begin(), runs.end(), [](const auto& run) { return run.wakers.empty(); })) {
     throw UsageError("--wakers: who ended waits was not recorded",
                      "record it by causalctl callpath --wakers");
   }
   Profile profile = begin_profile(runs, ChosenEpochs(runs, ""));
-  add_wakers(runs, profile);
+  add_wakers(runs, by_process, profile);
   return profile;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "controller/base/printable.h"
 #include "controller/callpath/epoch_choice.h"
 #include "controller/callpath/expansion.h"
+#include "controller/callpath/group_rows.h"
 #include "controller/callpath/matching.h"
 #include "controller/callpath/parts.h"
 #include "controller/callpath/present.h"
@@ -89,8 +89,8 @@ const Column& column_named(const Profile& profile, const std::string& name,
 // Fills the tree of both sides.
 class Builder {
  public:
-  Builder(Sides& sides, std::size_t columns, bool has_groups)
-      : sides_(sides), tree_(columns), frames_(sides.profile), has_groups_(has_groups) {}
+  Builder(Sides& sides, std::size_t columns, const GroupRows& rows)
+      : sides_(sides), tree_(columns), frames_(sides.profile), rows_(rows) {}
 
   void add(const std::vector<Recording>& runs, const std::vector<Block>& blocks,
            const ChosenEpochs& epochs, Side& side);
@@ -106,7 +106,7 @@ class Builder {
   Sides& sides_;
   ProfileTree tree_;
   Frames frames_;
-  bool has_groups_;
+  const GroupRows& rows_;
 };
 
 void Builder::add_part(const Recording& run, const Block& block, const ChosenEpochs& epochs,
@@ -116,9 +116,7 @@ void Builder::add_part(const Recording& run, const Block& block, const ChosenEpo
       const bool is_metric = column_of(run, key.metric) == sides_.metric.name;
       const bool is_sample = side.samples && key.metric == Metric::samples;
       if ((!is_metric && !is_sample) || !epochs.has(block.run, key.epoch)) continue;
-      const std::uint32_t top =
-          has_groups_ ? tree_.child(0, frames_.of_group(name_of_group(run, run.groups[key.group])))
-                      : 0;
+      const std::uint32_t top = rows_.top(run, key.group, frames_, tree_);
       for (const auto& [id, value] : sorted(slice)) {
         const std::uint32_t node = expansion.node(id, top);
         if (is_metric) tree_.add(node, column, value);
@@ -224,15 +222,8 @@ Sides present_sides(std::vector<Recording> old_runs, std::vector<Recording> new_
     column_named(old_head, wanted.per, "--per", "the recording of --diff");
   }
 
-  const std::set<std::string> old_groups = groups_of(old_runs);
-  const std::set<std::string> new_groups = groups_of(new_runs);
-  const bool any_common = std::any_of(old_groups.begin(), old_groups.end(),
-                                      [&](const auto& name) { return new_groups.contains(name); });
-  const bool has_groups = any_common && (old_groups.size() > 1 || new_groups.size() > 1);
-  if (!any_common && !old_groups.empty() && !new_groups.empty()) {
-    sides.notes.emplace_back(
-        "Groups of threads are left out, because none has the same name in both.");
-  }
+  const GroupRows rows(old_runs, new_runs);
+  sides.notes = rows.notes();
 
   const std::vector<Block> old_blocks = blocks_of(old_runs);
   const std::vector<Block> new_blocks = blocks_of(new_runs);
@@ -240,7 +231,7 @@ Sides present_sides(std::vector<Recording> old_runs, std::vector<Recording> new_
   sides.before = side_of(std::move(old_head), sides.metric, old_blocks.size(), columns);
   sides.after = side_of(std::move(new_head), sides.metric, new_blocks.size(), columns);
   sides.profile.columns.assign(columns, sides.metric);
-  Builder builder(sides, columns, has_groups);
+  Builder builder(sides, columns, rows);
   builder.add(old_runs, old_blocks, ChosenEpochs(old_runs, wanted.epoch), sides.before);
   builder.add(new_runs, new_blocks, ChosenEpochs(new_runs, wanted.epoch), sides.after);
   builder.finish();

@@ -12,6 +12,8 @@
 
 #include "controller/base/duration.h"
 #include "controller/base/number.h"
+#include "controller/callpath/group_rows.h"
+#include "controller/callpath/process_list.h"
 #include "controller/callpath/thread_groups.h"
 
 namespace causalctl::callpath {
@@ -73,9 +75,10 @@ std::string causes(const Recording& run, std::uint64_t missing_ns) {
                     account.switches));
   }
   if (account.unreadable_program) {
-    list.emplace_back(
-        "The process has executed a program that causalctl may not read, and there the kernel ends "
-        "all events: run causalctl as root.");
+    list.push_back(
+        fmt::format("{} has executed a program that causalctl may not read, and there the kernel "
+                    "ends all events: run causalctl as root.",
+                    is_of_set(run) ? "A process" : "The process"));
   }
   if (list.empty()) list.emplace_back("Why is not known.");
   return fmt::format("{}", fmt::join(list, " "));
@@ -127,6 +130,11 @@ std::string how_long(Nanoseconds ns, Nanoseconds wall_ns) {
                 : fmt::format("for {} of the {}", duration(ns), duration(wall_ns));
 }
 
+std::string continue_words(const Recording& run) {
+  if (is_of_set(run)) return "; kill -CONT lets them go on";
+  return fmt::format("; kill -CONT {} lets it go on", run.pid);
+}
+
 void add_halt(const Recording& run, TimeFinding::What what, TimeFinding finding,
               std::vector<TimeFinding>& findings) {
   const TimeAccount& account = run.account;
@@ -139,16 +147,19 @@ void add_halt(const Recording& run, TimeFinding::What what, TimeFinding finding,
   finding.of_ns = static_cast<std::uint64_t>(std::max<Nanoseconds>(0, run.wall_ns));
   const std::string time = how_long(ns, run.wall_ns);
   const bool still = account.halted_at_end == (stopped ? "stopped" : "frozen");
+  const bool many = is_of_set(run);
+  finding.text += many ? "The processes were " : "The process was ";
+  const char* so_still = !still ? "" : many ? ", and are so still" : ", and is so still";
   if (!stopped) {
-    finding.text += fmt::format("The process was frozen by its control group {}{}.", time,
-                                still ? ", and is so still; thaw it" : "");
+    finding.text +=
+        fmt::format("frozen by {} control group {}{}{}.", many ? "their" : "its", time, so_still,
+                    still ? fmt::format("; thaw {}", many ? "them" : "it") : "");
   } else if (account.tracer != 0) {
-    finding.text += fmt::format("The process was stopped by its tracer, process {}, {}{}.",
-                                account.tracer, time, still ? ", and is so still" : "");
+    finding.text += fmt::format("stopped by {} tracer, process {}, {}{}.", many ? "their" : "its",
+                                account.tracer, time, so_still);
   } else {
-    finding.text += fmt::format(
-        "The process was stopped by a signal (SIGSTOP) {}{}.", time,
-        still ? fmt::format(", and is so still; kill -CONT {} lets it go on", run.pid) : "");
+    finding.text += fmt::format("stopped by a signal (SIGSTOP) {}{}{}.", time, so_still,
+                                still ? continue_words(run) : "");
   }
   findings.push_back(std::move(finding));
 }
@@ -161,8 +172,9 @@ void add_quota(const Recording& run, TimeFinding finding, std::vector<TimeFindin
   finding.ns = static_cast<std::uint64_t>(account.held_back_ns);
   finding.of_ns = static_cast<std::uint64_t>(std::max<Nanoseconds>(0, run.wall_ns));
   finding.text += fmt::format(
-      "Its control group may use {}, and was held back for {} (on all cores together). Threads "
+      "{} control group may use {}, and was held back for {} (on all cores together). Threads "
       "count as runnable meanwhile, although cores may be idle.",
+      is_of_set(run) ? "Their" : "Its",
       account.quota_cores > 0 ? fmt::format("{:.3g} cores", account.quota_cores)
                               : "a limited share of the cores",
       duration(account.held_back_ns));
@@ -186,10 +198,22 @@ void add_starved(const Recording& run, std::uint64_t cpu_ns, std::uint64_t runna
 
 void add_limits(const Recording& run, const std::string& which, Profile& profile) {
   if (run.account.names_merged > 0) {
+    const std::string limit =
+        is_of_set(run) ? fmt::format("threads had more than {} names in a process, or {} in all",
+                                     kMostNames, kMostGroups)
+                       : fmt::format("threads had more than {} names", kMostNames);
+    profile.warnings.push_back(which + limit +
+                               ": each further one is merged with those that differ in a number "
+                               "only (req-*)");
+  }
+  std::uint64_t sharing = 0;
+  for (const SharedEntry& entry : run.shared) sharing += entry.count;
+  if (sharing > 0) {
     profile.warnings.push_back(
-        which + fmt::format("threads had more than {} names: each further one is merged with those "
-                            "that differ in a number only (req-*)",
-                            kMostNames));
+        which + fmt::format("the first {} processes are told apart: {} further ones count together "
+                            "by program, as \"{} (others)\"",
+                            kMostProcesses, sharing,
+                            run.processes[run.shared.front().process].program));
   }
   if (run.account.paths_cut > 0) {
     profile.warnings.push_back(

@@ -62,22 +62,55 @@ void Recorder::take(const perf::Event& event) {
     const bool by_thread = wake->context == perf::WakeContext::task;
     waits_.wake(wake->woken, wake->time_ns, by_thread ? Waker::thread : Waker::interrupt);
   } else if (const auto* start = std::get_if<perf::ThreadStartEvent>(&event)) {
-    if (start->is_peer) return;
-    groups_.named(start->thread, parts_.name_of(start->thread.tid));
-    waits_.begin(start->thread, start->time_ns, start->blocked);
+    begin(*start);
   } else if (const auto* exit = std::get_if<perf::ThreadExitEvent>(&event)) {
-    if (const auto wait = waits_.runs(exit->thread, exit->time_ns)) add(*wait);
-    flush(exit->thread, true);
-    waits_.end(exit->thread);
-    groups_.ended(exit->thread);
+    end(*exit);
   } else if (const auto* exec = std::get_if<perf::ExecEvent>(&event)) {
-    settle(exec->time_ns, true);
-    groups_.executed();
-    edges_.clear();  // what was called before is over
+    execute(*exec);
   } else if (const auto* name = std::get_if<perf::NameEvent>(&event)) {
     flush(name->thread);  // into the group that it leaves
     groups_.named(name->thread, name->name);
   }
+}
+
+void Recorder::begin(const perf::ThreadStartEvent& start) {
+  if (start.is_peer) return;
+  process_of_[start.thread] = start.process;
+  ++processes_[start.process].threads;
+  std::string name = parts_.name_of(start.process, start.thread.tid);
+  // One that has ended began with the name of its parent.
+  if (name.empty()) name = groups_.name_of(start.parent);
+  groups_.named(start.thread, name);
+  waits_.begin(start.thread, start.time_ns, start.blocked);
+}
+
+void Recorder::end(const perf::ThreadExitEvent& exit) {
+  if (const auto wait = waits_.runs(exit.thread, exit.time_ns)) add(*wait);
+  flush(exit.thread, true);
+  waits_.end(exit.thread);
+  groups_.ended(exit.thread);
+  const auto process = processes_.find(process_of(exit.thread));
+  process_of_.erase(exit.thread);
+  if (process == processes_.end()) return;
+  if (--process->second.threads == 0) processes_.erase(process);
+}
+
+void Recorder::execute(const perf::ExecEvent& exec) {
+  processes_[exec.process].edges.clear();  // what was called before is over
+  if (several_) return;                    // belongs() tells of it
+  settle(exec.time_ns, true);
+  groups_.executed();
+}
+
+void Recorder::belongs(ThreadId thread, std::uint32_t process) {
+  several_ = true;
+  if (waits_.knows(thread)) flush(thread, true);  // into the group that it leaves
+  groups_.belongs(thread, process);
+}
+
+Pid Recorder::process_of(ThreadId thread) const {
+  const auto known = process_of_.find(thread);
+  return known == process_of_.end() ? 0 : known->second;
 }
 
 NodeId Recorder::path_of(const perf::SampleEvent& sample) {
@@ -95,7 +128,8 @@ NodeId Recorder::path_of(const perf::SampleEvent& sample) {
   table_gaps_.take(chain, path_);
   if (!chain.frames.empty()) {
     const SliceKey at = key(sample.thread, Metric::chains);
-    is_new_ = edges_.take(chain, sample.stack_pointer, sample.user.stack.size());
+    Edges& edges = processes_[process_of(sample.thread)].edges;
+    is_new_ = edges.take(chain, sample.stack_pointer, sample.user.stack.size());
     is_new_.resize(std::min(is_new_.size(), kept_inner_));
     if (!is_cut_) count_calls(is_new_, node, at.epoch, at.group, recording_);
   }
@@ -104,6 +138,7 @@ NodeId Recorder::path_of(const perf::SampleEvent& sample) {
 
 NodeId Recorder::node_of(ThreadId thread, const unwind::Chain& chain) {
   path_.clear();
+  const Pid process = process_of(thread);
   const std::size_t size = chain.frames.size();
   kept_inner_ = size > kMostPathFrames ? kMostPathFrames - kOutermostFrames : size;
   for (std::size_t i = size; i-- > 0;) {
@@ -113,7 +148,7 @@ NodeId Recorder::node_of(ThreadId thread, const unwind::Chain& chain) {
       continue;
     }
     const unwind::UnwoundFrame& frame = chain.frames[i];
-    path_.push_back(parts_.locate(frame.ip, unwind::is_return_address(frame)));
+    path_.push_back(parts_.locate(process, frame.ip, unwind::is_return_address(frame)));
   }
   if (chain.complete() && !path_.empty() && groups_.wants_start(thread)) {
     flush(thread);  // into the group that it leaves
@@ -141,7 +176,7 @@ NodeId Recorder::known_part(std::span<const LocationId> path) {
 }
 
 void Recorder::stands_on(ThreadId thread, const unwind::Chain& chain, Nanoseconds read_ns) {
-  if (!with_waits_ || chain.frames.empty()) return;
+  if (!with_waits_ || chain.frames.empty() || !waits_.knows(thread)) return;
   const NodeId node = node_of(thread, chain);
   if (const auto wait = waits_.stands_on(thread, node, chain.complete(), read_ns)) add(*wait);
 }

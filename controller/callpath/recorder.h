@@ -28,9 +28,9 @@ inline constexpr std::size_t kLongestChain = 1U << 15U;  // of 16-byte frames in
 struct RecorderParts {
   // Returns a chain without frames for a thread that has no user code.
   std::function<const unwind::Chain&(const perf::SampleEvent&)> chain;
-  std::function<LocationId(Address, bool is_call)> locate;
+  std::function<LocationId(Pid, Address, bool is_call)> locate;
   // Returns the name of a thread that has begun.
-  std::function<std::string(Tid)> name_of;
+  std::function<std::string(Pid, Tid)> name_of;
   // Returns what a sample of an event adds to the event's sum.
   std::function<std::uint64_t(const perf::SampleEvent&)> value_of{};
   // Returns the location that stands for what has no code in the process.
@@ -47,6 +47,9 @@ class Recorder {
   void record_wakers();  // from now on, for which samples of wake-ups must come
 
   void take(const perf::Event& event);  // in time order
+  // From now on the thread is of this one of Recording::processes. REQUIRES: that is told of all
+  // threads, before they begin, and when their process executes another program; or of none.
+  void belongs(ThreadId thread, std::uint32_t process);
   // As Waits::stands_on(), with the call chain that was read.
   void stands_on(ThreadId thread, const unwind::Chain& chain, Nanoseconds read_ns);
   std::vector<ThreadId> without_path(std::size_t most, Nanoseconds now_ns) {  // as Waits has it
@@ -71,11 +74,19 @@ class Recorder {
     Wakers wakers;
   };
 
+  struct Process {
+    std::size_t threads = 0;
+    Edges edges;
+  };
   struct GroupCpu {                           // since the last settle()
     std::map<NodeId, std::uint64_t> sampled;  // CPU time, in ns
     std::uint64_t unsampled_ns = 0;           // of threads that have ended
   };
 
+  void begin(const perf::ThreadStartEvent& start);
+  void end(const perf::ThreadExitEvent& exit);
+  void execute(const perf::ExecEvent& exec);
+  Pid process_of(ThreadId thread) const;
   void take_sample(const perf::SampleEvent& sample);
   void take_event(const perf::SampleEvent& sample, NodeId node);
   void take_switch(const perf::SwitchEvent& change);
@@ -102,7 +113,9 @@ class Recorder {
   Nanoseconds start_ns_ = 0;
   std::map<ThreadId, ThreadPending> pending_;
   std::map<std::uint32_t, GroupCpu> group_cpu_;
-  Edges edges_;
+  std::map<ThreadId, Pid> process_of_;
+  std::map<Pid, Process> processes_;  // with threads
+  bool several_ = false;              // threads belong to Recording::processes
   TableGaps table_gaps_;
   std::map<std::uint32_t, std::uint64_t> event_sums_;  // of values in the whole recording, by tag
   std::vector<LocationId> path_;                       // of the present sample, outermost first

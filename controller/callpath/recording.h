@@ -143,12 +143,35 @@ constexpr Metric metric_of_event(std::size_t index) {
   return static_cast<Metric>(kFixedMetrics + index);
 }
 
+// A process of a set, while it runs one program. Once it executes another program, it is a further
+// entry with the same pid.
+struct Process {
+  Pid pid = 0;  // 0: further processes of the program, which share this entry (process_list.h)
+  std::string program;  // the base name of its executable; if that is unknown, the kernel's name
+
+  static constexpr auto fields() {
+    return std::tuple{Field("pid", &Process::pid), Field("program", &Process::program)};
+  }
+};
+
+// How many processes share an entry whose pid is 0.
+struct SharedEntry {
+  std::uint32_t process = 0;  // index in Recording::processes
+  std::uint64_t count = 0;
+
+  static constexpr auto fields() {
+    return std::tuple{Field("process", &SharedEntry::process), Field("count", &SharedEntry::count)};
+  }
+};
+
 // Threads that are told apart in the report.
 struct Group {
   std::string name;  // "all", a thread's name, "name (thread 12)", or a place in a file
   // Of threads that are told apart by their start: in the function with which they began, whose
   // name is that of the group once it is known.
   std::optional<LocationId> start = {};
+  // Index in Recording::processes. nullopt in a recording of one process.
+  std::optional<std::uint32_t> process = {};
 };
 
 struct Epoch {
@@ -213,6 +236,8 @@ struct Recording : session::Recording {
   std::vector<FunctionCount> counts;
   std::vector<Module> modules;
   std::vector<Location> locations;
+  std::vector<Process> processes;   // of a set; empty in a recording of one process
+  std::vector<SharedEntry> shared;  // each of its entries once
   std::vector<Group> groups;
   std::vector<Epoch> epochs;
   CallTree tree;

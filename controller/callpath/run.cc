@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <functional>
@@ -21,6 +22,7 @@
 #include "controller/callpath/missing_callers.h"
 #include "controller/callpath/namer.h"
 #include "controller/callpath/places.h"
+#include "controller/callpath/processes.h"
 #include "controller/callpath/recorder.h"
 #include "controller/callpath/still_threads.h"
 #include "controller/perf/kept_open.h"
@@ -65,9 +67,13 @@ perf::SessionOptions session_options(const Settings& settings,
   return options;
 }
 
-std::string thread_name(Pid target, Tid thread) {
-  const auto status = procfs::thread_status(target, thread);
+std::string thread_name(Pid process, Tid thread) {
+  const auto status = procfs::thread_status(process, thread);
   return status ? status->name : std::string();
+}
+
+std::shared_ptr<perf::ProcessSet> set_of(Pid target, const Settings& settings) {
+  return settings.set ? settings.set : std::make_shared<perf::OneProcess>(target);
 }
 
 class Run {
@@ -76,32 +82,26 @@ class Run {
       : settings_(settings),
         hooks_(hooks),
         recording_(recording),
-        events_(settings.events, settings.most_slowdown, settings.seed, target, recording),
-        opened_(std::in_place, target, session_options(settings, events_.events())),
+        set_(set_of(target, settings)),
+        events_(settings.events, settings.most_slowdown, settings.seed,
+                settings.set ? getpid() : target,
+                recording),  // of a set, none is of a place in code
+        opened_(std::in_place, set_, session_options(settings, events_.events())),
         session_(*opened_),
-        unwinder_(target),
-        places_(target, recording),
-        following_(unwinder_),
-        mappings_(target, {&places_, &following_}),
-        namer_(target, places_.files()),
-        missing_callers_(places_, namer_, recording),
-        recorder_({[this](const perf::SampleEvent& sample) -> const unwind::Chain& {
-                     return chain_of(sample);
-                   },
-                   [this](Address address, bool is_call) { return places_.at(address, is_call); },
-                   [target](Tid thread) { return thread_name(target, thread); },
-                   [this](const perf::SampleEvent& sample) {
-                     return amount_of(events_.events().at(sample.tag), sample);
-                   },
-                   [this](const char* name) { return places_.outside(name); }},
-                  settings.grouping, settings.waits, recording),
-        still_threads_(target, unwinder_, recorder_, [this] { drain(); }),
+        places_(recording),
+        processes_(places_, recording, teller()),
+        namer_(places_.files()),
+        missing_callers_(places_, processes_, namer_, recording),
+        recorder_(recorder_parts(), settings.grouping, settings.waits, recording),
+        still_threads_([this](ThreadId thread) { return processes_.stacks_of(thread); }, recorder_,
+                       [this] { drain(); }),
         epochs_(settings.epochs, recorder_, recording),
         counting_(std::in_place, target, events_.events(), session_, recording),
         counts_(*counting_),
-        account_(target, recording.account),
+        account_(settings.set ? std::nullopt : std::optional(target), recording.account),
         copy_size_(settings.events.empty() && !settings.wakers &&
                    settings.period_ns >= kMillisecond) {
+    for (const Pid process : set_->present()) processes_.add(process);
     if (const auto& trial = session_.scheduler_trial()) session::record({*trial}, recording);
     epochs_.arm(target, session_);
     // Without wake-ups all waits would seem to be ended from outside.
@@ -111,8 +111,8 @@ class Run {
   void follow() {
     hooks_.begun();
     session_.start();
-    mappings_.read();  // there were no records before
-    unwinder_.mend_stacks();
+    processes_.read_mappings();  // there were no records before
+    processes_.mend_stacks();
     counts_.start(monotonic_now());
     hooks_.followed();
     begin_ns_ = drained_ns_ = monotonic_now();
@@ -121,6 +121,7 @@ class Run {
     account_.start(begin_ns_);
     epochs_.start(begin_ns_);
     if (settings_.waits) {
+      drain();  // which tells whose threads they are
       still_threads_.place_blocked(
           session_.threads(), [this] { return is_over(); }, recording_);
     }
@@ -145,6 +146,29 @@ class Run {
   bool is_naming() { return namer_.open_questions() > 0; }  // in the background
 
  private:
+  // Null where there is one process.
+  std::function<void(ThreadId, std::uint32_t)> teller() {
+    if (!settings_.set) return {};
+    return [this](ThreadId thread, std::uint32_t process) { recorder_.belongs(thread, process); };
+  }
+
+  RecorderParts recorder_parts() {
+    RecorderParts parts;
+    parts.chain = [this](const perf::SampleEvent& sample) -> const unwind::Chain& {
+      return chain_of(sample);
+    };
+    parts.locate = [this](Pid process, Address address, bool is_call) {
+      ProcessPlaces* places = processes_.places_of(process);
+      return places != nullptr ? places->at(address, is_call) : places_.outside("[unknown]");
+    };
+    parts.name_of = thread_name;
+    parts.value_of = [this](const perf::SampleEvent& sample) {
+      return amount_of(events_.events().at(sample.tag), sample);
+    };
+    parts.outside = [this](const char* name) { return places_.outside(name); };
+    return parts;
+  }
+
   bool is_over() {
     const auto because = [this](EndReason reason) {
       recording_.reason = reason;
@@ -165,7 +189,9 @@ class Run {
   const unwind::Chain& chain_of(const perf::SampleEvent& sample) {
     static const unwind::Chain kKernelThread{{}, unwind::ChainEnd::outermost, true};
     if (sample.user.registers.empty()) return kKernelThread;
-    const unwind::Chain& chain = symbols::unwound_chain(sample, unwinder_, kLongestChain);
+    unwind::Unwinder* unwinder = processes_.stacks_of(sample.thread).unwinder;
+    if (unwinder == nullptr) return kKernelThread;
+    const unwind::Chain& chain = symbols::unwound_chain(sample, *unwinder, kLongestChain);
     if (sample.reason == perf::SampleReason::cpu_time) {
       copy_size_.take(chain, sample.user.stack.size());
     }
@@ -181,22 +207,24 @@ class Run {
   }
 
   void drain() {
-    places_.read_compiled();
+    processes_.read_compiled();
     drained_ns_ = monotonic_now();
     account_.read_clock(drained_ns_);
     for (const perf::Event& event : session_.drain(drained_ns_)) {
-      epochs_.take(event);
+      if (!settings_.set) epochs_.take(event);
       notice_thread(event);
       account_.take(event);
-      mappings_.take(event);
-      // The recording begins with the first reading, a moment after the first samples.
-      if (std::holds_alternative<perf::SampleEvent>(event) &&
-          !mappings_.known_at(perf::time_of(event))) {
+      processes_.take(event);
+      // Of a process that was there before, the recording begins with the first reading of its
+      // mappings, a moment after the first samples.
+      const auto* sample = std::get_if<perf::SampleEvent>(&event);
+      if (sample != nullptr && !processes_.are_mappings_known(sample->thread, sample->time_ns)) {
         continue;
       }
       recorder_.take(event);
     }
-    mappings_.lost(session_.losses().records_lost, drained_ns_);
+    processes_.forget_ended();
+    processes_.lost(session_.losses().records_lost, drained_ns_);
     events_.keep_cost_small(monotonic_now() - begin_ns_, session_, counts_);
   }
 
@@ -314,13 +342,12 @@ class Run {
   const Settings& settings_;
   const Hooks& hooks_;
   Recording& recording_;
+  std::shared_ptr<perf::ProcessSet> set_;
   EventWatch events_;
   std::optional<perf::Session> opened_;  // until let_go()
   perf::Session& session_;
-  unwind::Unwinder unwinder_;
   Places places_;
-  symbols::Following<unwind::Unwinder> following_;
-  symbols::Mappings mappings_;
+  Processes processes_;
   Namer namer_;
   MissingCallers missing_callers_;
   Recorder recorder_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,10 +13,13 @@
 #include "controller/callpath/event_spec.h"
 #include "controller/callpath/recording.h"
 #include "controller/callpath/thread_groups.h"
+#include "controller/perf/process_set.h"
 
 namespace causalctl::callpath {
 
 struct Settings {
+  // Several processes, without events and epochs that are of places in code. Null: one.
+  std::shared_ptr<perf::ProcessSet> set;
   std::optional<Nanoseconds> duration_ns;  // nullopt: until it is interrupted or the target ends
   Nanoseconds period_ns = kMillisecond;    // CPU time of a thread from one sample to the next
   bool waits = true;                       // where threads wait, too
@@ -39,9 +43,9 @@ struct Hooks {
   std::function<void()> written = [] {};
 };
 
-// Fills the recording, which must know the target (session::identify). Throws Error as
-// perf::Session does. Every way out leaves the target alone: the kernel objects die with the
-// session.
+// Fills the recording, which must know the target (session::identify). `target` has no meaning if
+// there is a set. Throws Error as perf::Session does. Every way out leaves the target alone: the
+// kernel objects die with the session.
 void record(Pid target, const Settings& settings, const Hooks& hooks, Recording& recording);
 
 }  // namespace causalctl::callpath

@@ -24,20 +24,23 @@ struct StackRead {
 
 }  // namespace
 
-StillThreads::StillThreads(Pid target, unwind::Unwinder& unwinder, Recorder& recorder,
+StillThreads::StillThreads(std::function<Stacks(ThreadId)> stacks_of, Recorder& recorder,
                            std::function<void()> drain)
-    : target_(target), unwinder_(unwinder), recorder_(recorder), drain_(std::move(drain)) {}
+    : stacks_of_(std::move(stacks_of)), recorder_(recorder), drain_(std::move(drain)) {}
 
 // Events up to the reading are taken after it, so that a thread which has moved on is found out.
-StillThreads::Placed StillThreads::place(std::span<const ThreadId> threads,
-                                         const std::vector<procfs::Map>& maps) {
+StillThreads::Placed StillThreads::place(std::span<const ThreadId> threads, MapsOf& maps) {
   std::vector<StackRead> reads;
   for (const ThreadId thread : threads) {
+    const auto [process, unwinder] = stacks_of_(thread);
+    if (unwinder == nullptr) continue;
+    const auto [of_process, is_new] = maps.try_emplace(process);
+    if (is_new) of_process->second = procfs::maps(process).value_or(std::vector<procfs::Map>());
     const Nanoseconds read_ns = monotonic_now();
-    const auto blocked = unwind::read_blocked_stack(target_, thread.tid, maps);
+    const auto blocked = unwind::read_blocked_stack(process, thread.tid, of_process->second);
     if (!blocked) continue;
     reads.push_back({thread, read_ns,
-                     unwinder_.unwind_chain(blocked->registers(), blocked->stack, kLongestChain)});
+                     unwinder->unwind_chain(blocked->registers(), blocked->stack, kLongestChain)});
   }
   drain_();
   Placed placed;
@@ -51,8 +54,7 @@ StillThreads::Placed StillThreads::place(std::span<const ThreadId> threads,
 
 void StillThreads::place_blocked(const std::vector<ThreadId>& threads,
                                  const std::function<bool()>& is_over, Recording& recording) {
-  const auto maps = procfs::maps(target_);
-  if (!maps) return;
+  MapsOf maps;
   const Nanoseconds until_ns = monotonic_now() + kReadBlockedFor;
   Placed all;
   recording.account.threads_at_start = threads.size();
@@ -60,7 +62,7 @@ void StillThreads::place_blocked(const std::vector<ThreadId>& threads,
   for (std::size_t first = 0; first < threads.size() && !is_over() && monotonic_now() < until_ns;
        first += kReadAtOnce) {
     const std::size_t size = std::min(kReadAtOnce, threads.size() - first);
-    const Placed placed = place(std::span(threads).subspan(first, size), *maps);
+    const Placed placed = place(std::span(threads).subspan(first, size), maps);
     for (std::size_t i = first; i < first + size; ++i) not_read_.erase(threads[i]);
     all.found += placed.found;
     all.complete += placed.complete;
@@ -78,8 +80,8 @@ void StillThreads::place_some(Recording& recording) {
   if (begin_ns < next_ns_) return;
   const std::vector<ThreadId> threads = recorder_.without_path(kReadAtOnce, begin_ns);
   if (!threads.empty()) {
-    const auto maps = procfs::maps(target_);
-    if (maps) place(threads, *maps);
+    MapsOf maps;
+    place(threads, maps);
     for (const ThreadId thread : threads) not_read_.erase(thread);
     recording.account.stacks_not_read = not_read_.size();
   }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <set>
 #include <span>
 #include <vector>
@@ -17,10 +18,16 @@
 
 namespace causalctl::callpath {
 
+// The stacks of a process; null if it is not known.
+struct Stacks {
+  Pid process = 0;
+  unwind::Unwinder* unwinder = nullptr;
+};
+
 class StillThreads {
  public:
   // `drain` tells the recorder all events up to now.
-  StillThreads(Pid target, unwind::Unwinder& unwinder, Recorder& recorder,
+  StillThreads(std::function<Stacks(ThreadId)> stacks_of, Recorder& recorder,
                std::function<void()> drain);
 
   // For two seconds at most, and until `is_over`. How many were read is in the recording.
@@ -35,10 +42,10 @@ class StillThreads {
     std::size_t found = 0;
     std::size_t complete = 0;
   };
-  Placed place(std::span<const ThreadId> threads, const std::vector<procfs::Map>& maps);
+  using MapsOf = std::map<Pid, std::vector<procfs::Map>>;  // those that were read so far
+  Placed place(std::span<const ThreadId> threads, MapsOf& maps);
 
-  Pid target_;
-  unwind::Unwinder& unwinder_;
+  std::function<Stacks(ThreadId)> stacks_of_;
   Recorder& recorder_;
   std::function<void()> drain_;
   std::set<ThreadId> not_read_;  // of those at the beginning

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "unwind/names.h"
 
@@ -53,9 +54,21 @@ std::string pattern_of(std::string_view name) {
 ThreadGroups::ThreadGroups(Grouping grouping, Recording& recording)
     : grouping_(grouping), recording_(recording) {}
 
+void ThreadGroups::belongs(ThreadId thread, std::uint32_t process) {
+  const auto [known, is_new] = processes_.try_emplace(thread, process);
+  if (!is_new && std::exchange(known->second, process) == process) return;
+  if (!is_new) starts_.erase(thread);
+  of_thread_.erase(thread);
+}
+
 void ThreadGroups::named(ThreadId thread, const std::string& name) {
   names_[thread] = name;
   of_thread_.erase(thread);
+}
+
+std::string ThreadGroups::name_of(ThreadId thread) const {
+  const auto named = names_.find(thread);
+  return named == names_.end() ? std::string() : named->second;
 }
 
 std::uint32_t ThreadGroups::group_of(ThreadId thread) {
@@ -63,23 +76,19 @@ std::uint32_t ThreadGroups::group_of(ThreadId thread) {
   if (!is_new) return known->second;
   std::string name = "all";
   if (grouping_ == Grouping::by_start) {
-    const auto start = starts_.find(thread);
-    if (start != starts_.end()) return known->second = group_with_start(start->second);
+    if (const auto start = starts_.find(thread); start != starts_.end()) {
+      const Location& at = recording_.locations.at(start->second);
+      name = fmt::format("{}+{:#x}", unwind::base_name(recording_.modules.at(at.module).path),
+                         at.offset);
+      return known->second = group(thread, std::move(name), start->second);
+    }
     name = "[start not known]";
   } else if (grouping_ != Grouping::all) {
     const auto named = names_.find(thread);
     name = named == names_.end() ? "[thread without a name]" : named->second;
     if (grouping_ == Grouping::each) name += fmt::format(" (thread {})", thread.tid);
   }
-  return known->second = group(name);
-}
-
-std::uint32_t ThreadGroups::group_with_start(LocationId start) {
-  const Location& location = recording_.locations.at(start);
-  const std::uint32_t number = group(fmt::format(
-      "{}+{:#x}", unwind::base_name(recording_.modules.at(location.module).path), location.offset));
-  if (number < kMostNames) recording_.groups[number].start = start;
-  return number;
+  return known->second = group(thread, std::move(name));
 }
 
 void ThreadGroups::began(ThreadId thread, LocationId start) {
@@ -90,6 +99,7 @@ void ThreadGroups::began(ThreadId thread, LocationId start) {
 void ThreadGroups::ended(ThreadId thread) {
   names_.erase(thread);
   starts_.erase(thread);
+  processes_.erase(thread);
   of_thread_.erase(thread);
 }
 
@@ -98,16 +108,28 @@ void ThreadGroups::executed() {
   of_thread_.clear();
 }
 
-std::uint32_t ThreadGroups::group(std::string name) {
-  if (by_name_.size() >= kMostNames && !by_name_.contains(name)) {
-    ++recording_.account.names_merged;
-    name = pattern_of(name);
-    const bool is_full = by_name_.size() >= kMostNames + kMostPatterns;
-    if (is_full && !by_name_.contains(name)) name = "[other threads]";
-  }
+std::string ThreadGroups::merged_name(OfProcess process, const std::string& name) {
+  const std::map<std::string, std::uint32_t>& names = by_name_[process];
+  if (names.contains(name)) return name;
+  const bool has_room = !process || recording_.groups.size() < kMostGroups;
+  if (has_room && names.size() < kMostNames) return name;
+  if (names.empty()) return name;  // a process has one group at least
+  ++recording_.account.names_merged;
+  std::string pattern = pattern_of(name);
+  if (names.contains(pattern)) return pattern;
+  return has_room && names.size() < kMostNames + kMostPatterns ? pattern : kOtherThreads;
+}
+
+std::uint32_t ThreadGroups::group(ThreadId thread, std::string name,
+                                  std::optional<LocationId> start) {
+  const auto of = processes_.find(thread);
+  const OfProcess process = of == processes_.end() ? OfProcess() : OfProcess(of->second);
+  std::string merged = merged_name(process, name);
+  const bool is_own = merged == name;
   const auto [known, is_new] =
-      by_name_.try_emplace(name, static_cast<std::uint32_t>(recording_.groups.size()));
-  if (is_new) recording_.groups.push_back({name});
+      by_name_[process].try_emplace(merged, static_cast<std::uint32_t>(recording_.groups.size()));
+  if (is_new)
+    recording_.groups.push_back({std::move(merged), is_own ? start : std::nullopt, process});
   return known->second;
 }
 

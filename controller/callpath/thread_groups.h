@@ -6,6 +6,11 @@
 // kMostNames names have groups of their own; further ones are merged by pattern ("req-17":
 // "req-*"), and with too many patterns into one group.
 //
+// In a recording of a set, each thread belongs to a process, and threads of different processes are
+// never in one group. The limits of above are those of each process. Once all processes have
+// kMostGroups groups together, each has at most two more: one for the first of its threads, if it
+// has none, and one for all further names.
+//
 // The function with which a thread began is in each complete chain of it: outermost is the code of
 // the C library that starts threads or programs, and then comes the first code that is of no
 // run-time library. Until a thread has had a complete chain, it belongs to a group of such threads.
@@ -13,6 +18,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -30,6 +36,8 @@ constexpr auto names_of(Grouping) {
 
 inline constexpr std::size_t kMostNames = 256;
 inline constexpr std::size_t kMostPatterns = 64;
+inline constexpr std::size_t kMostGroups = 4096;  // of a set
+inline constexpr const char* kOtherThreads = "[other threads]";
 
 // Returns the name with each number in it, and what of the same word follows it, as "*": of
 // "req-17a b" it is "req-* b".
@@ -40,7 +48,12 @@ class ThreadGroups {
   // It adds to the recording's groups, and to nothing else.
   ThreadGroups(Grouping grouping, Recording& recording);
 
+  // The thread belongs to this process (index in Recording::processes) from now on, which may be
+  // another one than before: it has executed a program then, and its start is not known. Threads of
+  // which this is not told belong to no process, as in a recording of one process.
+  void belongs(ThreadId thread, std::uint32_t process);
   void named(ThreadId thread, const std::string& name);
+  std::string name_of(ThreadId thread) const;  // "" if it was not told
   std::uint32_t group_of(ThreadId thread);
 
   // Whether it matters how a thread began, and that is not known.
@@ -52,15 +65,19 @@ class ThreadGroups {
   void executed();  // all threads run another program
 
  private:
-  std::uint32_t group(std::string name);
-  std::uint32_t group_with_start(LocationId start);
+  using OfProcess = std::optional<std::uint32_t>;  // none in a recording of one process
+
+  std::uint32_t group(ThreadId thread, std::string name, std::optional<LocationId> start = {});
+  // Returns the name of the group that has the threads of this name.
+  std::string merged_name(OfProcess process, const std::string& name);
 
   Grouping grouping_;
   Recording& recording_;
   std::map<ThreadId, std::string> names_;
   std::map<ThreadId, LocationId> starts_;
+  std::map<ThreadId, std::uint32_t> processes_;
   std::map<ThreadId, std::uint32_t> of_thread_;
-  std::map<std::string, std::uint32_t> by_name_;
+  std::map<OfProcess, std::map<std::string, std::uint32_t>> by_name_;
 };
 
 // Returns where a thread was in the function with which it began. REQUIRES: the path is complete,

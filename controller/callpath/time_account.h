@@ -1,5 +1,6 @@
-// What the kernel says of a process's time while its call paths were recorded: how much CPU time it
-// used, and what kept it from using more. A report sets beside it what the recording has. Passive.
+// What the kernel says of the time of a process, or of a set of processes, while its call paths
+// were recorded: how much CPU time it used, and what kept it from using more. A report sets beside
+// it what the recording has. Passive.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +13,21 @@
 namespace causalctl::callpath {
 
 struct TimeAccount {
-  Nanoseconds cpu_ns = 0;            // of all threads, ended ones included; 0: not known
+  // Of all threads of all processes, ended ones included; 0: not known.
+  Nanoseconds cpu_ns = 0;
   std::uint64_t threads_begun = 0;   // meanwhile, that were watched
   std::uint64_t threads_missed = 0;  // others, that ended before they could be
   Nanoseconds unseen_ns = 0;         // of those that were watched, from their birth until then
   std::uint64_t names_merged = 0;    // times at which a thread got a name beyond the limit
+  std::uint64_t processes = 0;       // of a set: all that were recorded, each once; 0: no set
   std::uint64_t paths_cut = 0;       // chains whose path had no room in the tree
   std::uint64_t switches = 0;        // times at which a thread came to a core
   std::uint64_t threads_at_start = 0;
   std::uint64_t stacks_not_read = 0;  // of these: a stack that was blocked then is not known
-  // It has executed a program that causalctl may not read: the kernel ends the events then.
+  // A process has executed a program that causalctl may not read: the kernel ends its events then.
   bool unreadable_program = false;
-  // The process as a whole stood still: time of the clock, and what did it at the end.
+  // The process, or all processes of the set, stood still: time of the clock, and what did it at
+  // the end.
   Nanoseconds stopped_ns = 0;
   Nanoseconds frozen_ns = 0;
   std::string halted_at_end;  // "stopped", "frozen", or "": it went on before the end
@@ -40,6 +44,7 @@ struct TimeAccount {
                       Field("threads_missed", &TimeAccount::threads_missed, kIfSet),
                       Field("unseen_ns", &TimeAccount::unseen_ns, kMoment | kIfSet),
                       Field("names_merged", &TimeAccount::names_merged, kIfSet),
+                      Field("processes", &TimeAccount::processes, kIfSet),
                       Field("paths_cut", &TimeAccount::paths_cut, kIfSet),
                       Field("switches", &TimeAccount::switches, kIfSet),
                       Field("threads_at_start", &TimeAccount::threads_at_start, kIfSet),

@@ -1,4 +1,4 @@
-// `causalctl callpath PID` and `callpath -- CMD` record the call paths of a process and print them.
+// `causalctl callpath SET` and `callpath -- CMD` record the call paths of processes and print them.
 //
 // Nothing is put into the process: perf events see it from outside, and die with causalctl. Only a
 // program that is started has a guardian, which suspends it until everything is set up.
@@ -31,11 +31,13 @@
 #include "controller/commands/commands.h"
 #include "controller/commands/launched.h"
 #include "controller/commands/options.h"
+#include "controller/commands/process_set_options.h"
 #include "controller/progress/naming.h"
 #include "controller/progress/progress.h"
 #include "controller/session/children.h"
 #include "controller/session/facilities.h"
 #include "controller/session/identity.h"
+#include "controller/session/process_set.h"
 #include "controller/session/status_line.h"
 #include "controller/session/target_end.h"
 #include "controller/session/write_or_end.h"
@@ -56,7 +58,7 @@ constexpr std::string_view kOn = "on ";
 constexpr std::string_view kDlopen = "dlopen";
 
 struct CallpathArguments {
-  std::vector<std::string> target;   // a PID, a name, or the program
+  SetWords set;                      // its words may be the program
   std::vector<std::string> program;  // the words after --
   std::string duration, period = "auto", threads = "all";
   std::vector<std::string> events, counts, epochs;
@@ -67,18 +69,20 @@ struct CallpathArguments {
   ConsoleOptions console;
 };
 
-// Returns the process that is meant, or nullopt if a program is to be started.
-std::optional<Pid> target_of(const CallpathArguments& arguments) {
-  const auto& [target, program] = std::tie(arguments.target, arguments.program);
-  if (target.empty()) {
+// Returns whether a program is to be started. Throws UsageError if processes are named as well, or
+// nothing is.
+bool names_program(const CallpathArguments& arguments) {
+  const std::vector<std::string> ways = ways_of(arguments.set);
+  if (ways.empty()) {
     throw UsageError("no process and no program to record",
-                     "give a PID or a name, or a program after --");
+                     "give a PID or a name, or a program after --; --match NAME, --all and others "
+                     "name sets of processes");
   }
-  if (target == program) return std::nullopt;
-  if (target.size() == 1) return process_of(target.front());
+  if (arguments.program.empty()) return false;
+  if (arguments.set.processes == arguments.program && ways.size() == 1) return true;
   throw UsageError(
-      fmt::format("only one process is recorded at a time, not {}", fmt::join(target, ", ")),
-      "give one PID; a program to start comes after --");
+      fmt::format("a program and processes are not recorded together: {}", fmt::join(ways, "; ")),
+      "name processes, or give only a program, after --");
 }
 
 Nanoseconds period_of(const std::string& text) {
@@ -195,14 +199,18 @@ void require_samples(const callpath::Recording& recording, bool waits) {
               "record it while it works, or for longer");
 }
 
-ExitCode record_process(Pid target, const CallpathArguments& arguments,
-                        const callpath::Settings& settings, tracee::Guardian* guardian) {
-  callpath::Recording recording;
-  {
-    unwind::note_obstacle(target);
-    unwind::Symbolizer symbolizer(target);
-    session::identify(target, symbolizer, recording);
-  }
+// What is recorded, and what is to be done with it at its times.
+struct Watched {
+  Pid target = 0;    // of one process
+  std::string text;  // "process 4711", "--match nginx (5 processes)"
+  std::function<void()> begun = [] {};
+  std::function<void()> followed = [] {};
+  std::function<void()> ended = [] {};  // completes the recording
+};
+
+// The recording knows what it is of.
+ExitCode record_watched(const Watched& watched, const CallpathArguments& arguments,
+                        const callpath::Settings& settings, callpath::Recording& recording) {
   recording.seed = settings.seed;
   std::optional<Interrupts> interrupts(std::in_place);
   session::StatusLine status(arguments.console.quiet);
@@ -212,26 +220,19 @@ ExitCode record_process(Pid target, const CallpathArguments& arguments,
   };
   callpath::Hooks hooks;
   hooks.show = [&](const std::string& text) {
-    if (status.due()) status.show(fmt::format("call paths of process {}: {}", target, text));
+    if (status.due()) status.show(fmt::format("call paths of {}: {}", watched.text, text));
   };
   hooks.interrupts = [] { return Interrupts::count(); };
-  hooks.followed = [&] {
-    if (guardian != nullptr && guardian->is_suspended()) guardian->release();
-  };
-  std::optional<session::Children> children;
-  const tracee::EndWatch end_watch(target);
+  hooks.followed = watched.followed;
   hooks.begun = [&] {
-    children.emplace(target);
+    watched.begun();
     log.emplace(arguments.log);
     log->begin(recording);
   };
   hooks.written = [&] { write([&] { log->update(recording); }); };
-  callpath::record(target, settings, hooks, recording);
+  callpath::record(watched.target, settings, hooks, recording);
   status.clear();
-  if (auto text = text_of(children->seen(), target, "causalctl callpath")) {
-    recording.warnings.push_back(std::move(*text));
-  }
-  session::learn_end(guardian, end_watch, recording);
+  watched.ended();
   recording.ended = true;
   write([&] { log->end(recording); });
   interrupts.reset();
@@ -252,6 +253,30 @@ ExitCode record_process(Pid target, const CallpathArguments& arguments,
   return ExitCode::ok;
 }
 
+ExitCode record_process(Pid target, const CallpathArguments& arguments,
+                        const callpath::Settings& settings, tracee::Guardian* guardian) {
+  callpath::Recording recording;
+  {
+    unwind::note_obstacle(target);
+    unwind::Symbolizer symbolizer(target);
+    session::identify(target, symbolizer, recording);
+  }
+  std::optional<session::Children> children;
+  const tracee::EndWatch end_watch(target);
+  Watched watched{target, fmt::format("process {}", target)};
+  watched.begun = [&] { children.emplace(target); };
+  watched.followed = [&] {
+    if (guardian != nullptr && guardian->is_suspended()) guardian->release();
+  };
+  watched.ended = [&] {
+    if (auto text = text_of(children->seen(), target, "causalctl callpath")) {
+      recording.warnings.push_back(std::move(*text));
+    }
+    session::learn_end(guardian, end_watch, recording);
+  };
+  return record_watched(watched, arguments, settings, recording);
+}
+
 // Whether places in code must be found, of which some may be in libraries.
 bool names_code(const callpath::Settings& settings) {
   return !settings.epochs.points.empty() ||
@@ -260,20 +285,60 @@ bool names_code(const callpath::Settings& settings) {
          });
 }
 
+// Throws UsageError for what is recorded of one process only.
+void check_for_set(const SetChoice& choice, const callpath::Settings& settings) {
+  const auto refuse = [&](const std::string& option) {
+    throw UsageError(
+        fmt::format("{} is possible with one process only, not with {}", option, choice.text),
+        fmt::format("name one process, or leave out {}", option));
+  };
+  if (settings.epochs.libraries) refuse("--epoch dlopen");
+  if (!settings.epochs.points.empty()) {
+    refuse(fmt::format("--epoch 'on {}'", settings.epochs.points.front()));
+  }
+  for (const callpath::EventSpec& event : settings.events) {
+    if (event.kind == callpath::EventSpec::Kind::function) refuse(event.option());
+  }
+}
+
+ExitCode record_set(const SetChoice& choice, const CallpathArguments& arguments,
+                    callpath::Settings settings) {
+  const std::shared_ptr<session::BoundedSet> set = set_of(choice);
+  settings.set = set;
+  callpath::Recording recording;
+  session::identify_first(choice.pids, recording);
+  Watched watched{0, choice.text};
+  watched.ended = [&] {
+    if (auto text = session::text_of_left_out(set->left_out()); !text.empty()) {
+      recording.warnings.push_back(std::move(text));
+    }
+  };
+  return record_watched(watched, arguments, settings, recording);
+}
+
+ExitCode record_processes(const CallpathArguments& arguments, callpath::Settings settings) {
+  const SetChoice choice = choose_set(arguments.set);
+  if (!choice.is_single) {
+    check_for_set(choice, settings);
+    try_facilities(settings);
+    return record_set(choice, arguments, std::move(settings));
+  }
+  const Pid pid = choice.pids.front();
+  session::require_program(pid);
+  tracee::check_readable(pid, getpid());
+  try_facilities(settings);
+  return record_process(pid, arguments, settings, nullptr);
+}
+
 ExitCode run(const CallpathArguments& arguments) {
   set_log_level(arguments.console);
   callpath::Settings settings = settings_of(arguments);
   check_callpath_format(arguments.report.format, arguments.report.path);
   callpath::check_log(arguments.log);
-  if (const auto pid = target_of(arguments)) {
-    session::require_program(*pid);
-    tracee::check_readable(*pid, getpid());
-    try_facilities(settings);
-    return record_process(*pid, arguments, settings, nullptr);
-  }
+  if (!names_program(arguments)) return record_processes(arguments, std::move(settings));
   try_facilities(settings);
   config::Target target;
-  target.command = arguments.target;
+  target.command = arguments.program;
   return with_program(target, names_code(settings), [&](Pid pid, tracee::Guardian& guardian) {
     return record_process(pid, arguments, settings, &guardian);
   });
@@ -288,11 +353,13 @@ void add_callpath(CLI::App& app, Command& selected, std::vector<std::string> pro
                      "Examples:\n"
                      "  causalctl callpath 4711 --duration 30s\n"
                      "  causalctl callpath memcached --threads by-name --format folded\n"
+                     "  causalctl callpath --service nginx --duration 30s\n"
                      "  causalctl callpath -- ./prog --its-option");
   auto arguments = std::make_shared<CallpathArguments>();
   arguments->program = std::move(program);
-  add_words(sub, "PID|NAME|CMD", arguments->target, "",
-            "the process, or after -- a program and its arguments");
+  add_words(sub, "PID|NAME|CMD", arguments->set.processes, "",
+            "the process or processes, or after -- a program and its arguments");
+  add_set_options(sub, arguments->set);
   OptionGroup recording(sub, "Recording");
   recording.value("--duration", arguments->duration, "TIME",
                   "how long it records, as in 90s or 5m [until Ctrl-C or the target's end]");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "controller/base/error.h"
@@ -31,6 +32,9 @@ constexpr Format kFormats[] = {
     {"firefox", model::render_firefox}, {"callgrind", model::render_callgrind},
     {"hatchet", model::render_hatchet}, {"html", model::render_html},
 };
+
+// It changes the model, and so is for all formats.
+constexpr std::string_view kByProcess = "process";
 
 const Format* format_named(const std::string& name) {
   const auto* found = std::find_if(std::begin(kFormats), std::end(kFormats),
@@ -69,11 +73,17 @@ void check_difference_view(const CallpathView& view, const std::string& format) 
     throw UsageError(fmt::format("--diff: {} has no place for two recordings", format),
                      "use text, json or html");
   }
-  if (view.wakers || view.by == "calls") {
-    throw UsageError(fmt::format("--diff: {} cannot be compared",
-                                 view.wakers ? "who ended waits" : "bounds of calls"),
-                     view.wakers ? "leave out --wakers; --metric blocked compares the waits"
-                                 : "count the calls by --event uprobe:FUNCTION");
+  const auto refuse = [](const char* what, const char* hint) {
+    throw UsageError(fmt::format("--diff: {} cannot be compared", what), hint);
+  };
+  if (view.wakers) {
+    refuse("who ended waits", "leave out --wakers; --metric blocked compares the waits");
+  }
+  if (view.by == "calls") {
+    refuse("bounds of calls", "count the calls by --event uprobe:FUNCTION");
+  }
+  if (view.by == kByProcess) {
+    refuse("processes of two recordings", "leave out --by process; programs are compared");
   }
 }
 
@@ -98,10 +108,10 @@ void check_callpath_view(const CallpathView& view, const std::string& format) {
   if (view.wakers && !view.epoch.empty()) {
     throw UsageError("--wakers: who ended waits is not recorded by epoch", "leave out --epoch");
   }
-  if (view.by.empty()) return;
+  if (view.by.empty() || view.by == kByProcess) return;
   if (by_of(view.by) == model::By::overview) {
     throw UsageError(fmt::format("--by: \"{}\" is no way to show call paths", printable(view.by)),
-                     "use function, line, path or calls");
+                     "use function, line, path, calls or process");
   }
   if (format != "text") {
     throw UsageError(fmt::format("--by {} is for the text report, not for {}", view.by, format),
@@ -112,8 +122,9 @@ void check_callpath_view(const CallpathView& view, const std::string& format) {
 void write_callpath_report(std::span<const callpath::Recording> runs,
                            const std::vector<Warning>& warnings, const ReportOptions& options,
                            const CallpathView& view) {
-  model::Profile profile =
-      view.wakers ? callpath::present_wakers(runs) : callpath::present(runs, view.epoch);
+  const bool by_process = view.by == kByProcess;
+  model::Profile profile = view.wakers ? callpath::present_wakers(runs, by_process)
+                                       : callpath::present(runs, view.epoch, by_process);
   callpath::apply(view.filters, profile);
   choose_metric(view.metric, profile);
   for (const std::string& text : texts_of(warnings)) profile.warnings.push_back(text);

@@ -21,7 +21,9 @@ inline constexpr const char* kCallpathLogHint =
 
 // What of the paths is shown.
 struct CallpathView {
-  std::string by;  // "function", "line", "path", "calls"; empty for the overview
+  // "function", "line", "path", "calls"; empty for the overview, and "process" for that of a set in
+  // which each process has a row.
+  std::string by;
   std::vector<callpath::Filter> filters;
   bool wakers = false;            // who ended waits
   std::string metric;             // the column by which paths are ranked; empty for the first one

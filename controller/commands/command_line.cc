@@ -85,9 +85,11 @@ std::string trimmed_word(const std::string& text) {
 
 }  // namespace
 
-Pid process_of(const std::string& text) {
+Pid process_of(const std::string& text, std::string_view way_to_all) {
   const std::string word = trimmed_word(text);
-  if (word.find_first_not_of("0123456789") != word.npos) return procfs::find_process(word);
+  if (word.find_first_not_of("0123456789") != word.npos) {
+    return procfs::find_process(word, way_to_all);
+  }
   const Pid pid = parse_number<Pid>(word, 10).value_or(0);
   if (pid == 0) throw UsageError(word + " is not a process id");
   return pid;
@@ -123,8 +125,7 @@ void add_word(CLI::App& app, const std::string& name, std::string& value, const 
 
 void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                const std::string& type, const std::string& text, bool required) {
-  CLI::Option* option = app.add_option(name, values, text)->required(required);
-  if (!type.empty()) option->type_name(type);
+  app.add_option(name, values, text)->type_name(type)->required(required);
 }
 
 std::vector<std::pair<std::string, std::string>> in_order(const CLI::App& app,

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,9 +40,9 @@ std::string hint_for(const CLI::App& app, const std::vector<std::string>& words)
 // Adds the positional argument for a process: its PID, or its name.
 void add_process(CLI::App& app, std::string& word, const std::string& text, bool required = false);
 // Returns the process that such a word means; white space around it means nothing. Throws
-// UsageError if the word is empty, and as procfs::find_process() does. A process with this PID need
-// not exist.
-Pid process_of(const std::string& text);
+// UsageError if the word is empty, and as procfs::find_process() does, which takes `way_to_all`. A
+// process with this PID need not exist.
+Pid process_of(const std::string& text, std::string_view way_to_all = {});
 // Add arguments outside any group: positional ones, and options without a heading. `type` is empty
 // if the name says it.
 void add_word(CLI::App& app, const std::string& name, std::string& value, const std::string& type,

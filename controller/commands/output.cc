@@ -85,6 +85,12 @@ void write_output(const std::string& path, std::string_view text, const std::str
                           hint);
 }
 
+bool write_part(std::string_view text) {
+  const int error = write_all(STDOUT_FILENO, text);
+  if (error == 0 || error == EPIPE) return error == 0;
+  throw Error::from_errno("write(standard output)", error);
+}
+
 bool use_color(Color color, int fd) {
   if (color != Color::automatic) return color == Color::always;
   const auto variable = [](const char* name) {

@@ -63,7 +63,7 @@ std::optional<Interval> time_of_sample(unsigned stack_bytes) {
 // that is set at each of many switches.
 bool cost_by_samples_only(const perf::Session& session, Pid target) {
   return session.by_core() ||
-         !perf::core_sampling_pays(perf::switches_per_second(target), kMillisecond);
+         !perf::core_sampling_pays(perf::switches_per_second({target}), kMillisecond);
 }
 
 causal::RunHooks hooks_of(session::Attachment& attachment, session::StatusLine& status) {

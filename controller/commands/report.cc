@@ -231,8 +231,9 @@ void add_report(CLI::App& app, Command& selected) {
                "where the report goes [standard output]; a file is readable only by its owner");
   output.color(arguments->options.color);
   OptionGroup paths(sub, "Call paths");
-  paths.value("--by", arguments->view.by, "function|line|path|calls",
-              "a table by function or source line, or the whole tree [an overview]");
+  paths.value("--by", arguments->view.by, "function|line|path|calls|process",
+              "a table by function or source line, the whole tree, or of several processes each by "
+              "itself [an overview, by program]");
   paths.value("--metric", arguments->view.metric, "COLUMN",
               "rank the paths by this column: cpu, blocked, an event … [each that was asked for]");
   paths.flag("--wakers", arguments->view.wakers,

@@ -37,11 +37,18 @@ perf_event_attr core_attr(const SamplingFields& fields) {
   return attr;
 }
 
-std::uint64_t switches_of(Pid target) {
+bool is_stopped(Pid process) {
+  const auto status = procfs::thread_status(process, process);
+  return status && (status->state == 'T' || status->state == 't');
+}
+
+std::uint64_t switches_of(const std::vector<Pid>& processes) {
   std::uint64_t sum = 0;
-  for (const Tid tid : procfs::threads(target)) {
-    const auto text = procfs::read_text(fmt::format("/proc/{}/task/{}/schedstat", target, tid));
-    if (text) sum += procfs::parse_switches_in(*text);
+  for (const Pid process : processes) {
+    for (const Tid tid : procfs::threads(process)) {
+      const auto text = procfs::read_text(fmt::format("/proc/{}/task/{}/schedstat", process, tid));
+      if (text) sum += procfs::parse_switches_in(*text);
+    }
   }
   return sum;
 }
@@ -60,8 +67,12 @@ long cores_online() { return std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)); }
 }  // namespace
 
 struct CoreSampling::Program {
-  explicit Program(Pid target) {
-    set_target(*object->rodata, target);
+  explicit Program(const ProcessBits& processes) {
+    const PidNamespace space = namespace_of_numbers(getpid()).value_or(PidNamespace{});
+    object->rodata->namespace_device = space.device;
+    object->rodata->namespace_inode = space.inode;
+    throw_if_failed(bpf_map__reuse_fd(object->maps.watched_processes, processes.descriptor()),
+                    "sharing of a BPF map");
     object.load();
   }
   int descriptor() const { return bpf_program__fd(object->progs.causalctl_core); }
@@ -69,11 +80,11 @@ struct CoreSampling::Program {
   BpfObject<core_samples_bpf> object;
 };
 
-CoreSampling::CoreSampling(Pid target, const SamplingFields& fields, std::size_t lockable,
-                           std::uint64_t seed)
+CoreSampling::CoreSampling(const ProcessBits& processes, const SamplingFields& fields,
+                           std::size_t lockable, std::uint64_t seed)
     : mean_period_ns_(fields.period_ns),
       random_(seed),
-      program_(std::make_unique<Program>(target)) {
+      program_(std::make_unique<Program>(processes)) {
   const auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
   const unsigned pages =
       pages_of_core(static_cast<std::size_t>(std::max(1, cores)), fields, lockable);
@@ -121,7 +132,9 @@ void CoreSampling::draw_periods() {
 
 std::optional<std::string> why_no_core_sampling() {
   try {
-    CoreSampling cores(getpid(), {.period_ns = kMillisecond / 2, .stack_bytes = 256},
+    ProcessBits ourselves;
+    ourselves.sample(getpid());
+    CoreSampling cores(ourselves, {.period_ns = kMillisecond / 2, .stack_bytes = 256},
                        lockable_pages(), 1);
     cores.enable(true);
     const Nanoseconds until_ns = process_cpu_now() + kOwnTrial;
@@ -141,14 +154,13 @@ std::optional<std::string> why_no_core_sampling() {
   }
 }
 
-double switches_per_second(Pid target) {
-  const auto status = procfs::thread_status(target, target);
-  if (status && (status->state == 'T' || status->state == 't')) return 0;
-  const std::uint64_t before = switches_of(target);
+double switches_per_second(const std::vector<Pid>& processes) {
+  if (std::all_of(processes.begin(), processes.end(), is_stopped)) return 0;
+  const std::uint64_t before = switches_of(processes);
   const Nanoseconds start_ns = monotonic_now();
   sleep_until(start_ns + kLook);
   const double passed = static_cast<double>(monotonic_now() - start_ns) / kSecond;
-  const std::uint64_t after = switches_of(target);
+  const std::uint64_t after = switches_of(processes);
   return static_cast<double>(after - std::min(before, after)) / passed;
 }
 

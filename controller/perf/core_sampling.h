@@ -1,4 +1,4 @@
-// Samples a process by one clock for each core instead of one for each thread.
+// Samples processes by one clock for each core instead of one for each thread.
 //
 // The clock of a thread is a timer that the kernel must set and cancel at each switch, which costs
 // some 7 µs in a virtual machine: a server that leaves its core 28,000 times a second did a third
@@ -17,6 +17,7 @@
 #include "controller/perf/attrs.h"
 #include "controller/perf/cores_online.h"
 #include "controller/perf/event.h"
+#include "controller/perf/process_bits.h"
 #include "controller/perf/record.h"
 #include "controller/perf/ring.h"
 
@@ -24,16 +25,18 @@ namespace causalctl::perf {
 
 class CoreSampling {
  public:
-  // Opens everything, disabled. Its rings take an eighth of the lockable_pages() at most. Throws
-  // Error.
-  CoreSampling(Pid target, const SamplingFields& fields, std::size_t lockable, std::uint64_t seed);
+  // Opens everything, disabled, for those of `processes` that are sampled at any time. They must
+  // have the numbers that we know in the kernel, too (namespace_of_numbers()). Its rings take an
+  // eighth of the lockable_pages() at most. Throws Error.
+  CoreSampling(const ProcessBits& processes, const SamplingFields& fields, std::size_t lockable,
+               std::uint64_t seed);
   ~CoreSampling();
 
   void enable(bool on);
   bool cores_changed() const { return online_.changed(); }
   // Sets the mean. REQUIRES: everything was read, as samples stand for the period at the reading.
   void set_period(Nanoseconds period_ns);
-  // Draws a new period for each core that has sampled the process, and leaves the others alone,
+  // Draws a new period for each core that has sampled a thread, and leaves the others alone,
   // because setting a period interrupts a core. The kernel then begins a whole period anew, so that
   // half a period without a sample is lost on average: it is done once in 100 periods at most.
   // REQUIRES as set_period().
@@ -67,9 +70,9 @@ class CoreSampling {
 // Returns nothing if core sampling was seen to work now, on ourselves; otherwise why not.
 std::optional<std::string> why_no_core_sampling();
 
-// Returns how often the threads of a process take a core, as seen for 50 ms. If the process is
-// stopped, as one is that was just launched, this is 0 and takes no time.
-double switches_per_second(Pid target);
+// Returns how often the threads of all processes together take a core, as seen for 50 ms. If all
+// are stopped, as one is that was just launched, this is 0 and takes no time.
+double switches_per_second(const std::vector<Pid>& processes);
 
 // Returns whether the clocks of threads that switch so often cost more than those of the cores.
 bool core_sampling_pays(double switches_per_second, Nanoseconds period_ns);

@@ -52,6 +52,13 @@ class EventBatch {
   std::size_t size() const { return keys_.size(); }
 
   // An event lives until the iterator moves on.
+  // Drops those for which drop(const Event&) is true.
+  template <typename Drop>
+  void drop_if(Drop&& drop) {
+    Event small{SwitchEvent()};
+    std::erase_if(keys_, [&](const Key& key) { return drop(at(key, small)); });
+  }
+
   class Iterator {
    public:
     using iterator_category = std::input_iterator_tag;
@@ -61,7 +68,7 @@ class EventBatch {
     using reference = const Event&;
 
     Iterator(const EventBatch& batch, std::size_t at) : batch_(&batch), at_(at) {}
-    reference operator*() const { return batch_->at(at_, small_); }
+    reference operator*() const { return batch_->at(batch_->keys_[at_], small_); }
     Iterator& operator++() {
       ++at_;
       return *this;
@@ -95,8 +102,7 @@ class EventBatch {
                      static_cast<std::uint32_t>(place) & kPlaces});
   }
   // `small` has the event if it is kept as something smaller.
-  const Event& at(std::size_t number, Event& small) const {
-    const Key& key = keys_[number];
+  const Event& at(const Key& key, Event& small) const {
     switch (static_cast<Store>(key.store)) {
       case Store::switches:
         small = switches_[key.place];

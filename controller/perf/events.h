@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -93,6 +94,7 @@ struct ThreadStartEvent {
   Nanoseconds time_ns = 0;
   bool blocked = false;  // blocked since before its records begin, which is later than its birth
   bool is_peer = false;  // of another process, with which the target exchanges wake-ups
+  Pid process = 0;
 };
 
 struct ThreadExitEvent {
@@ -109,11 +111,13 @@ struct MapEvent {  // an executable mapping appeared (PERF_RECORD_MMAP2)
   std::string path;
   Nanoseconds time_ns = 0;
   std::uint64_t generation = 0;  // of the inode, whose number may be given again
+  Pid process = 0;
 };
 
-struct ExecEvent {  // the target replaced its program
+struct ExecEvent {  // the thread's process runs another program from now on
   ThreadId thread;
   Nanoseconds time_ns = 0;
+  Pid process = 0;
 };
 
 struct NameEvent {  // the thread was given another name
@@ -127,6 +131,21 @@ using Event = std::variant<SampleEvent, SwitchEvent, WakeEvent, VisitEvent, Thre
 
 inline Nanoseconds time_of(const Event& event) {
   return std::visit([](const auto& each) { return each.time_ns; }, event);
+}
+
+// Returns the thread that did it; serial 0 of a mapping.
+inline ThreadId thread_of(const Event& event) {
+  return std::visit(
+      []<typename Each>(const Each& each) {
+        if constexpr (std::is_same_v<Each, WakeEvent>) {
+          return each.waker;
+        } else if constexpr (std::is_same_v<Each, MapEvent>) {
+          return ThreadId{};
+        } else {
+          return each.thread;
+        }
+      },
+      event);
 }
 
 }  // namespace causalctl::perf

@@ -192,7 +192,7 @@ void Peers::try_out(Pid process, std::vector<Tid> first) {
     for (const Tid tid : first) {
       if (tried >= kMostTried || threads_.size() + tried_.size() >= most_threads_) return;
       if (tried_.contains(tid)) continue;
-      auto events = ThreadEvents::open({tid, 0}, monotonic_now(), 0, plan);
+      auto events = ThreadEvents::open({tid, 0}, process, monotonic_now(), 0, plan);
       if (!events) continue;  // the thread is ending
       tried_.emplace(tid, Thread{process, std::move(*events), 0});
       ++tried;
@@ -204,7 +204,7 @@ void Peers::try_out(Pid process, std::vector<Tid> first) {
 }
 
 void Peers::admit(Pid process, std::string_view why) {
-  if (scheduler_ != nullptr) scheduler_->watch(process);
+  if (scheduler_ != nullptr) scheduler_->processes()->follow(process);
   processes_.emplace(process, 0);
   std::string& name = names_[process];
   name = fmt::format("{} (process {})", procfs::status(process).value_or(procfs::Status{}).name,
@@ -213,7 +213,7 @@ void Peers::admit(Pid process, std::string_view why) {
 }
 
 void Peers::leave(Pid process) {
-  if (scheduler_ != nullptr) scheduler_->leave(process);
+  if (scheduler_ != nullptr) scheduler_->processes()->leave(process);
   processes_.erase(process);
 }
 
@@ -247,7 +247,7 @@ void Peers::scan_process(Pid process, std::uint32_t& last_serial, Merger& merger
 
 bool Peers::open(Pid process, Tid tid, std::uint32_t& last_serial, Merger& merger) {
   try {
-    auto events = ThreadEvents::open({tid, last_serial + 1}, monotonic_now(), 0, plan_);
+    auto events = ThreadEvents::open({tid, last_serial + 1}, process, monotonic_now(), 0, plan_);
     if (!events) return true;  // the thread is ending
     ++last_serial;
     // From when its events are open, which takes a busy machine milliseconds, a thread that blocks
@@ -256,7 +256,8 @@ bool Peers::open(Pid process, Tid tid, std::uint32_t& last_serial, Merger& merge
     const std::string stat = procfs::thread_stat(process, tid).value_or("");
     const char state = procfs::parse_state(stat);
     if (stat.empty() || state == 'Z' || state == 'X') return true;
-    merger.push(ThreadStartEvent{events->thread(), {}, open_ns, procfs::is_blocked(state), true});
+    merger.push(
+        ThreadStartEvent{events->thread(), {}, open_ns, procfs::is_blocked(state), true, process});
     threads_.emplace(tid, Thread{process, std::move(*events), open_ns});
     return true;
   } catch (const Error& error) {

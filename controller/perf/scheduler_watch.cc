@@ -89,10 +89,8 @@ struct SchedulerWatch::Impl {
   SchedulerBuffer& buffer(std::size_t core) const {
     return reinterpret_cast<SchedulerBuffer*>(buffers.data())[core];
   }
-  std::uint8_t& bits_of(Pid process) const {
-    return object->bss->watched[static_cast<std::size_t>(process) / 8 % WATCHED_BYTES];
-  }
 
+  std::shared_ptr<ProcessBits> processes = std::make_shared<ProcessBits>();
   BpfObject<scheduler_bpf> object;
   std::size_t cores = 0;
   Mapping buffers, rings, pieces;
@@ -102,12 +100,6 @@ struct SchedulerWatch::Impl {
 };
 
 namespace {
-
-constexpr unsigned kBits = 8;
-
-std::uint8_t bit_of(Pid process) {
-  return static_cast<std::uint8_t>(1U << (static_cast<unsigned>(process) % kBits));
-}
 
 Tid tid_in(std::uint64_t rest) { return static_cast<Tid>(rest & ((1U << SCHEDULER_TID_BITS) - 1)); }
 
@@ -193,6 +185,9 @@ SchedulerWatch::SchedulerWatch(const Wanted& wanted) : impl_(std::make_unique<Im
     set_size(object->maps.leaving_pieces, cores * pieces);
   }
   bpf_program__set_autoload(object->progs.causalctl_wake, wanted.wakings);
+  bpf_program__set_autoload(object->progs.causalctl_born, wanted.children);
+  throw_if_failed(bpf_map__reuse_fd(object->maps.watched_processes, impl_->processes->descriptor()),
+                  "sharing of a BPF map");
   object.load();
   impl_->buffers = map_of(object->maps.buffers, cores * sizeof(SchedulerBuffer));
   if (!wanted.leaving) return;
@@ -202,24 +197,19 @@ SchedulerWatch::SchedulerWatch(const Wanted& wanted) : impl_(std::make_unique<Im
                          std::span(object->bss->leaving_slots));
 }
 
-void SchedulerWatch::sample_leaving(Pid process, unsigned stack_bytes) {
+const std::shared_ptr<ProcessBits>& SchedulerWatch::processes() const { return impl_->processes; }
+
+void SchedulerWatch::take_children() {
+  __atomic_store_n(&impl_->object->bss->takes_children, 1U, __ATOMIC_RELAXED);
+}
+
+void SchedulerWatch::sample_leaving(unsigned stack_bytes) {
   INVARIANT(impl_->leaving);
-  auto& shared = *impl_->object->bss;
-  __atomic_store_n(&shared.leaving_process, static_cast<std::uint32_t>(process), __ATOMIC_RELAXED);
-  __atomic_store_n(&shared.leaving_bytes, stack_bytes, __ATOMIC_RELAXED);
+  __atomic_store_n(&impl_->object->bss->leaving_bytes, stack_bytes, __ATOMIC_RELAXED);
   if (stack_bytes > 0) impl_->stack_bytes = stack_bytes;
 }
 
 void SchedulerWatch::adapt_leaving(unsigned most) { impl_->leaving->adapt(most); }
-
-void SchedulerWatch::watch(Pid process) {
-  __atomic_fetch_or(&impl_->bits_of(process), bit_of(process), __ATOMIC_RELAXED);
-}
-
-void SchedulerWatch::leave(Pid process) {
-  const auto others = static_cast<std::uint8_t>(~bit_of(process));
-  __atomic_fetch_and(&impl_->bits_of(process), others, __ATOMIC_RELAXED);
-}
 
 void SchedulerWatch::start() { impl_->object.attach(); }
 

@@ -15,6 +15,7 @@
 
 #include "controller/base/types.h"
 #include "controller/perf/events.h"
+#include "controller/perf/process_bits.h"
 
 namespace causalctl::perf {
 
@@ -47,7 +48,8 @@ class SchedulerWatch {
  public:
   struct Wanted {
     bool wakings = true;
-    bool leaving = false;  // there can be samples
+    bool leaving = false;   // there can be samples
+    bool children = false;  // those of a watched process are watched from their birth on
   };
   // Loads the programs. Nothing is recorded before start(), and nothing that is not wanted. Throws
   // Error with a hint if that is not possible here: without CAP_BPF and CAP_PERFMON, without BTF in
@@ -57,13 +59,14 @@ class SchedulerWatch {
   SchedulerWatch(SchedulerWatch&&) noexcept;
   SchedulerWatch& operator=(SchedulerWatch&&) noexcept;
 
-  void watch(Pid process);  // from now on, with the threads that it creates
-  void leave(Pid process);
   void start();  // throws Error
+  // Those whose threads are followed from now on, with the threads that they create.
+  const std::shared_ptr<ProcessBits>& processes() const;
+  void take_children();  // from now on; REQUIRES: that was wanted
 
-  // From now on threads of the process that leave their core are sampled, with so much of their
-  // stacks; 0: they are not. REQUIRES: that can be, and the process is watched.
-  void sample_leaving(Pid process, unsigned stack_bytes);
+  // From now on threads of processes that are sampled are so when they leave their core, with so
+  // much of their stacks; 0: they are not. REQUIRES: that was wanted.
+  void sample_leaving(unsigned stack_bytes);
   void adapt_leaving(unsigned most);  // as LeavingSamples::adapt()
 
   // Returns what was recorded since the last call.

@@ -17,41 +17,50 @@ namespace {
 // A record becomes visible a little after its timestamp was taken.
 constexpr Nanoseconds kGuard = 20 * kMicrosecond;
 constexpr Nanoseconds kGuardOfStacks = 200 * kMicrosecond;  // if a stack is copied before that
-constexpr Nanoseconds kScanInterval = 100 * kMillisecond;
-constexpr Nanoseconds kScanAgain = 5 * kMillisecond;  // when something unexplained was seen
-constexpr int kMostScansAtStart = 20;
-// A thread that hits a uprobe and is not known within two scans has ended before it was seen.
-constexpr Nanoseconds kLongestUnknown = 3 * kScanInterval;
+// A thread that hits a uprobe and is not known within 300 ms has ended before it was seen.
+constexpr Nanoseconds kLongestUnknown = 300 * kMillisecond;
 
-bool is_alive(Pid pid, Tid tid) {
-  const auto status = procfs::thread_status(pid, tid);
-  return status && status->state != 'Z' && status->state != 'X';
+// Returns 0 if there may be several.
+Pid only_process(ProcessSet& set) {
+  if (set.takes_children() || set.is_open()) return 0;
+  const std::vector<Pid> present = set.present();
+  return present.size() == 1 ? present.front() : 0;
 }
 
 }  // namespace
 
 Session::Session(Pid target, const SessionOptions& options)
-    : Session(target, options, plan_session(options)) {}
+    : Session(std::make_shared<OneProcess>(target), options) {}
 
-Session::Session(Pid target, const SessionOptions& options, SessionPlan plan)
-    : target_(target),
+Session::Session(std::shared_ptr<ProcessSet> set, const SessionOptions& options)
+    : Session(std::move(set), options, plan_session(options)) {}
+
+Session::Session(std::shared_ptr<ProcessSet> set, const SessionOptions& options, SessionPlan plan)
+    : set_(std::move(set)),
       plan_(std::move(plan.threads)),
       waking_(plan.waking),
       random_(options.seed),
       lockable_pages_(lockable_pages()),
-      uprobes_(target),
-      peers_(target, options.ours, plan.waking, lockable_pages_ == kAnyMemory),
+      uprobes_(only_process(*set_)),
+      peers_(only_process(*set_), options.ours, plan.waking, lockable_pages_ == kAnyMemory),
       limits_(std::move(plan.limits)),
       clocks_(plan_.sample && plan_.events.empty() ? options.clocks : Clocks::threads),
       period_at_start_ns_(options.period_ns) {
+  plan_.peers = plan_.peers && only_process(*set_) != 0;
+  // New threads are seen from their birth on by the clocks of the cores alone.
   const bool by_core = clocks_ == Clocks::cores ||
                        (clocks_ == Clocks::cheaper &&
-                        core_sampling_pays(switches_per_second(target), period_at_start_ns_));
+                        (may_join() || core_sampling_pays(switches_per_second(set_->present()),
+                                                          period_at_start_ns_)));
   if (plan_.sample && plan_.switches && options.scheduler) open_scheduler();
   if (scheduler_) open_tasks();
   if (by_core) use_cores();
   scan_until_stable();
-  if (threads_.empty()) throw TargetGone(fmt::format("process {} is not there", target_));
+  if (threads_.empty() && !set_->is_open()) {
+    const Pid only = only_process(*set_);
+    throw TargetGone(only != 0 ? fmt::format("process {} is not there", only)
+                               : "none of the processes is there");
+  }
 }
 
 void Session::start() {
@@ -61,7 +70,10 @@ void Session::start() {
   if (cores_ && plan_.sampling_on) cores_->enable(true);
   uprobes_.start();
   if (tasks_) tasks_->start();
-  if (scheduler_) scheduler_->watch(target_);
+  if (scheduler_ && set_->takes_children()) scheduler_->take_children();
+  for (const auto& [process, known] : processes_) {
+    if (bits_) bits_->sample(process);
+  }
   sample_leaving();
   if (plan_.peers && plan_.waking) {
     peers_.start(*plan_.waking, scheduler_ ? &*scheduler_ : nullptr, plan_.by_tasks);
@@ -144,9 +156,9 @@ EventBatch Session::drain(Nanoseconds now_ns) {
   give_hits(now_ns - kLongestUnknown);
   // Until here threads had the numbers that they had before. What is of threads that come now is
   // given after that.
-  handle_execs();
   move_renamed();
-  handle_forks(now_ns - kLongestUnknown);
+  for (const auto& [process, time_ns] : std::exchange(left_, {})) leave_process(process, time_ns);
+  handle_births(now_ns - kLongestUnknown);
   give_hits(now_ns - kLongestUnknown);
   give_samples(now_ns - kLongestUnknown);
   if (scheduler_) give_early(now_ns - kLongestUnknown, {});
@@ -155,9 +167,13 @@ EventBatch Session::drain(Nanoseconds now_ns) {
     const auto entry = threads_.find(thread.tid);
     if (entry != threads_.end() && entry->second.thread() == thread) finish(thread.tid, now_ns);
   }
-  if (lost_since_scan_ || threads_.empty() || now_ns >= next_scan_ns_) rescan(now_ns);
+  const bool may_be_over = threads_.empty() && !set_->is_open();
+  const bool is_due = lost_since_scan_ || may_be_over || now_ns >= next_scan_ns_;
+  if (is_due && now_ns >= scan_rests_until_ns_) rescan(now_ns);
   leave_cores_if_throttled();
-  return merger_.take_until(now_ns - (plan_.leaving ? kGuardOfStacks : kGuard));
+  EventBatch batch = merger_.take_until(now_ns - (plan_.leaving ? kGuardOfStacks : kGuard));
+  if (!left_threads_.empty()) drop_of_left(batch, now_ns - kLongestUnknown);
+  return batch;
 }
 
 std::optional<std::uint64_t> Session::sample_rate_limit() const {
@@ -179,10 +195,12 @@ std::vector<ThreadId> Session::threads() const {
   return ids;
 }
 
-bool Session::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns, bool is_told) {
+bool Session::open_thread(Pid process, Tid tid, ThreadId parent, Nanoseconds start_ns,
+                          bool is_told) {
   const std::size_t count = std::max(threads_.size(), expected_threads_);
   plan_.rings = ring_sizes(count, lockable_pages_);
-  auto events = ThreadEvents::open({tid, last_serial_ + 1}, monotonic_now(), draw_period(), plan_);
+  auto events =
+      ThreadEvents::open({tid, last_serial_ + 1}, process, monotonic_now(), draw_period(), plan_);
   if (!events) return false;
   if (events->stack_bytes() < plan_.sampling.stack_bytes && lockable_pages_ != kAnyMemory) {
     limits_.add(
@@ -191,18 +209,20 @@ bool Session::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns, bool i
   }
   // Both answers come from one read, because the thread may end before a second one. It comes after
   // its events are open: that it blocks later is told by a record.
-  const std::string stat = procfs::thread_stat(target_, tid).value_or("");
+  const std::string stat = procfs::thread_stat(process, tid).value_or("");
   // One whose birth was told may be gone: then its end was told, too.
   const char state = procfs::parse_state(stat);
   const bool is_gone = stat.empty() || state == 'Z' || state == 'X';
   if (plan_.by_tasks && is_gone && !is_told) return false;
   // A thread of the kernel's cannot be paused, and its wake-ups are like those by a device.
-  if (tid != target_ && procfs::is_kernel_worker(target_, stat)) return false;
+  if (tid != process && procfs::is_kernel_worker(process, stat)) return false;
   ++last_serial_;
   // A thread whose switches are known from its birth on was not blocked then.
   const bool blocked = !(plan_.by_scheduler && is_told) && procfs::is_blocked(state);
-  merger_.push(ThreadStartEvent{events->thread(), parent, start_ns, blocked});
+  merger_.push(ThreadStartEvent{events->thread(), parent, start_ns, blocked, false, process});
   events->set_since(start_ns);
+  begin_process(process);
+  ++processes_[process].threads;
   threads_.insert_or_assign(tid, std::move(*events));
   suspects_.erase(tid);
   return true;
@@ -210,30 +230,15 @@ bool Session::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns, bool i
 
 // In the middle of a profile a thread that cannot be opened is a loss to be reported, and no reason
 // to end.
-bool Session::open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns, bool is_told) {
+bool Session::open_or_refuse(Pid process, Tid tid, ThreadId parent, Nanoseconds start_ns,
+                             bool is_told) {
   try {
-    return open_thread(tid, parent, start_ns, is_told);
+    return open_thread(process, tid, parent, start_ns, is_told);
   } catch (const Error& error) {
     limits_.add(fmt::format("some threads are not profiled: {}",
                             error.hint().empty() ? error.what() : error.hint()));
     refused_.insert(tid);
     return false;
-  }
-}
-
-// Threads may come during a scan. Those that a followed and started thread creates are known by
-// their FORK records, so a scan that finds nothing new after the start has found all.
-void Session::scan_until_stable() {
-  for (int i = 0; i < kMostScansAtStart; ++i) {
-    bool stable = true;
-    const auto listed = procfs::threads(target_);
-    expected_threads_ = listed.size();
-    for (const Tid tid : listed) {
-      if (threads_.contains(tid) || refused_.contains(tid)) continue;
-      stable = false;
-      if (!open_thread(tid, {}, monotonic_now(), false)) refused_.insert(tid);  // it is ending
-    }
-    if (stable) return;
   }
 }
 
@@ -247,6 +252,9 @@ void Session::finish(Tid tid, Nanoseconds exit_ns) {
   keep_counts(events);
   if (!events.exit_seen()) merger_.push(ThreadExitEvent{events.thread(), exit_ns});
   closer_.close(events.take_uprobes());
+  if (const auto process = processes_.find(events.process()); process != processes_.end()) {
+    process->second.threads -= process->second.threads > 0 ? 1 : 0;
+  }
   threads_.erase(entry);
   waking_.forget(tid);
 }
@@ -286,6 +294,9 @@ void Session::handle(ThreadEvents& events, const Record& record) {
   } else if (const auto* comm = std::get_if<CommRecord>(&record)) {
     if (comm->exec) handle_exec(events, comm->common.tid, comm->common.time_ns);
     merger_.push(NameEvent{events.thread(), comm->common.time_ns, std::string(comm->name)});
+    if (comm->exec && !set_->after_exec(events.process(), comm->name, true)) {
+      left_.push_back({events.process(), comm->common.time_ns});
+    }
   } else if (const auto* lost = std::get_if<LostRecord>(&record)) {
     losses_.records_lost += lost->count;
     lost_since_scan_ = true;
@@ -339,47 +350,6 @@ void Session::give_wake(ThreadId thread, Tid woken, Nanoseconds time_ns, WakeCon
   // In a hardware interrupt the timer of any process may have expired.
   if (context != WakeContext::hardirq && !threads_.contains(woken)) peers_.woken(woken);
   merger_.push(WakeEvent{thread, woken, time_ns, context});
-}
-
-// Finds what the records did not tell.
-void Session::rescan(Nanoseconds now_ns) {
-  const auto listed = procfs::threads(target_);
-  const auto is_listed = [&](Tid tid) {
-    return std::binary_search(listed.begin(), listed.end(), tid);
-  };
-  std::vector<Tid> gone;
-  for (auto& [tid, events] : threads_) {
-    // A listing may leave out the threads behind one that ends just then (next_tid() of
-    // fs/proc/base.c). A thread that executes another program loses its number before its COMM
-    // record tells, and keeps its events; those of a thread that ends are over before its number is
-    // free (do_exit() of kernel/exit.c). The first thread is listed until the process has ended.
-    const bool may_be_over = !is_listed(tid) || tid == target_;
-    const bool not_there = may_be_over && !is_alive(target_, tid);
-    events.see(!not_there, now_ns);
-    if ((not_there || lost_since_scan_) && events.ended()) gone.push_back(tid);
-  }
-  for (const Tid tid : gone) finish(tid, now_ns);
-  std::erase_if(refused_, [&](Tid tid) { return !is_listed(tid); });
-  std::set<Tid> unknown;
-  for (const Tid tid : listed) {
-    if (threads_.contains(tid) || refused_.contains(tid)) continue;
-    // Another thread may be about to have the number, by exec.
-    if (tid == target_ && now_ns - first_ended_ns_ < ThreadEvents::kLongestExec) continue;
-    if (!suspects_.contains(tid)) {
-      unknown.insert(tid);  // most likely its FORK record is on the way, or it is ending
-    } else if (!is_alive(target_, tid) || !open_or_refuse(tid, {}, now_ns, false)) {
-      refused_.insert(tid);
-    }
-  }
-  alive_ = !threads_.empty() || std::any_of(listed.begin(), listed.end(),
-                                            [&](Tid tid) { return is_alive(target_, tid); });
-  peers_.scan(now_ns, last_serial_, merger_);
-  for (std::string& reason : peers_.take_reasons()) limits_.add(std::move(reason));
-  suspects_ = std::move(unknown);
-  lost_since_scan_ = false;
-  next_scan_ns_ = now_ns + (suspects_.empty() ? kScanInterval : kScanAgain);
-  if (cores_ && cores_->cores_changed()) reopen_cores();
-  if (tasks_ && tasks_->cores_changed()) reopen_tasks();
 }
 
 }  // namespace causalctl::perf

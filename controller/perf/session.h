@@ -1,4 +1,5 @@
-// The set of perf events on all threads of one target, and the merged stream of what they report.
+// The set of perf events on all threads of the target, which is a process or several, and the
+// merged stream of what they report.
 //
 // What can be followed for all threads is: switches and wake-ups by BPF programs, births, ends and
 // mappings by an event of each core, samples by the clocks of the cores if threads switch often,
@@ -10,17 +11,21 @@
 // is forgotten after its own EXIT record, when all that was recorded of it is read. Because records
 // can be lost, a scan of /proc/PID/task now and then finds what they did not tell. A thread that
 // only scans know must be seen by two of them: after one, its FORK record is most likely still to
-// come. Invariants: one ThreadEvents per live tid; a serial is never used twice; counts of ended
+// come. The same holds for processes, where the set (process_set.h) takes new ones.
+//
+// Invariants: one ThreadEvents per live tid; a serial is never used twice; counts of ended
 // threads are kept.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <random>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "controller/base/types.h"
@@ -31,6 +36,8 @@
 #include "controller/perf/events.h"
 #include "controller/perf/merge.h"
 #include "controller/perf/peers.h"
+#include "controller/perf/process_bits.h"
+#include "controller/perf/process_set.h"
 #include "controller/perf/scheduler_watch.h"
 #include "controller/perf/session_plan.h"
 #include "controller/perf/task_records.h"
@@ -46,6 +53,9 @@ class Session final : public EventSource {
   // Opens everything, disabled, on all threads. Throws Error (permission, limits) with a hint;
   // TargetGone if the process is not there. What is optional and not permitted goes to limits().
   Session(Pid target, const SessionOptions& options);
+  // The same for all processes of the set. Where there can be several, there are no peers, and
+  // add_uprobes() and add_call() need an event for each thread.
+  Session(std::shared_ptr<ProcessSet> set, const SessionOptions& options);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -98,7 +108,9 @@ class Session final : public EventSource {
   bool is_closing() const { return closer_.is_busy(); }  // in the background
   void open_events(const std::vector<EventTemplate>& events);
 
+  // Whether there is a process, or one may come.
   bool target_alive() const override { return alive_; }
+  std::size_t processes() const { return processes_.size(); }
   std::vector<ThreadId> threads() const;
   bool by_core() const { return cores_.has_value(); }  // the clocks of the cores sample the threads
   // Says how the BPF programs that follow switches and wake-ups were tried; nullopt if they are not
@@ -114,11 +126,16 @@ class Session final : public EventSource {
     ThreadId id;
     bool is_peer;  // of another process (peers.h)
   };
+  struct Process {
+    Nanoseconds first_ended_ns = 0;  // when its first thread did
+    std::size_t threads = 0;         // in threads_
+    Nanoseconds since_ns = 0;        // when it was followed for the first time
+  };
   struct Fork : ForkRecord {
     bool is_late = false;  // told in an earlier drain
   };
   struct Executed {  // a program, as events of the cores tell
-    Tid tid;         // the first thread's number, which the caller has from then on
+    Pid process;     // its first thread's number, too, which the caller has from then on
     Nanoseconds time_ns;
     std::string name;
     bool is_late;  // told in an earlier drain
@@ -128,7 +145,7 @@ class Session final : public EventSource {
     Nanoseconds time_ns;
   };
 
-  Session(Pid target, const SessionOptions& options, SessionPlan plan);
+  Session(std::shared_ptr<ProcessSet> set, const SessionOptions& options, SessionPlan plan);
   // Takes the clocks of the cores. If they do not work here, threads have their own from then on,
   // and limits() says why.
   void use_cores();
@@ -140,10 +157,15 @@ class Session final : public EventSource {
   void reopen_sampling();
   Nanoseconds draw_period();
   // `is_told`: a record has told of its birth.
-  bool open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns, bool is_told);
-  bool open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns, bool is_told);
+  bool open_thread(Pid process, Tid tid, ThreadId parent, Nanoseconds start_ns, bool is_told);
+  bool open_or_refuse(Pid process, Tid tid, ThreadId parent, Nanoseconds start_ns, bool is_told);
   void scan_until_stable();
   void finish(Tid tid, Nanoseconds exit_ns);
+  // Whether a process that is not known may be a member.
+  bool may_join() const { return set_->takes_children() || set_->is_open(); }
+  void begin_process(Pid process);
+  void leave_process(Pid process, Nanoseconds time_ns);
+  void drop_of_left(EventBatch& batch, Nanoseconds older_than_ns);
   void keep_counts(const ThreadEvents& events);
 
   void read(ThreadEvents& events);
@@ -153,7 +175,9 @@ class Session final : public EventSource {
   void reopen_tasks();
   void read_tasks();
   void handle_name(const CommRecord& comm);
-  void handle_execs();
+  void handle_map(const MmapRecord& map);
+  void take(Executed exec);
+  void join(Executed exec);
   ThreadEvents* caller_of_exec(const Executed& exec);
   void handle_task(const Record& record);
   bool handle_end(const ExitRecord& exit);
@@ -171,17 +195,26 @@ class Session final : public EventSource {
   void give_sample(SampleEvent event);
   bool give_if_known(SampleEvent& event);
   bool give_if_known(NameEvent& name);
+  bool give_if_known(MapEvent& map);
   void give_samples(Nanoseconds older_than_ns);
   void handle_wake(ThreadId thread, const SampleRecord& record);
   void give_wake(ThreadId thread, Tid woken, Nanoseconds time_ns, WakeContext context);
   void handle_exec(ThreadEvents& events, Tid tid, Nanoseconds time_ns);
+  void exec_by(ThreadEvents& caller, Executed exec);
   void move_renamed();
   void give_hits(Nanoseconds older_than_ns);
-  void handle_forks(Nanoseconds older_than_ns);
+  void handle_births(Nanoseconds older_than_ns);
+  void take(Fork& fork);
   void handle_fork(const ForkRecord& fork);
+  std::map<Tid, Pid> list_threads();  // of the processes of the present
+  void find_ended(const std::map<Tid, Pid>& listed, Nanoseconds now_ns);
+  void find_unknown(const std::map<Tid, Pid>& listed, Nanoseconds now_ns);
+  void forget_ended_processes(const std::map<Tid, Pid>& listed);
   void rescan(Nanoseconds now_ns);
 
-  Pid target_;
+  std::shared_ptr<ProcessSet> set_;
+  std::map<Pid, Process> processes_;
+  std::shared_ptr<ProcessBits> bits_;  // of these; null where no BPF program needs it
   ThreadPlan plan_;
   WakingReader waking_;
   std::mt19937_64 random_;
@@ -222,10 +255,13 @@ class Session final : public EventSource {
   std::vector<ThreadId> exits_;
   std::vector<ExitRecord> early_ends_;  // of threads that are not known yet
   std::vector<Executed> executed_;
-  std::vector<NameEvent> names_;    // their threads have no serials
-  Nanoseconds first_ended_ns_ = 0;  // when the first thread did
+  std::vector<NameEvent> names_;      // their threads have no serials
+  std::vector<MapEvent> early_maps_;  // of processes that are not known yet
   std::vector<Renamed> renamed_;
+  std::vector<std::pair<Pid, Nanoseconds>> left_;  // processes that are no members from then on
+  std::map<ThreadId, Nanoseconds> left_threads_;   // of such, for a time
   Nanoseconds next_scan_ns_ = 0;
+  Nanoseconds scan_rests_until_ns_ = 0;  // whatever was lost
   bool lost_since_scan_ = false;
 };
 

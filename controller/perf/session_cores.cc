@@ -7,6 +7,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/perf/bpf_numbers.h"
 #include "controller/perf/session.h"
 #include "controller/perf/translate.h"
 
@@ -30,7 +31,12 @@ void Session::use_threads(const std::string& why) {
 
 void Session::open_cores() {
   try {
-    cores_.emplace(target_, plan_.sampling, lockable_pages_, random_());
+    for (const Pid process : set_->present()) (void)namespace_of_numbers(process);
+    if (!bits_) {
+      bits_ = std::make_shared<ProcessBits>();
+      for (const auto& [process, known] : processes_) bits_->sample(process);
+    }
+    cores_.emplace(*bits_, plan_.sampling, lockable_pages_, random_());
     if (plan_.running && plan_.sampling_on) cores_->enable(true);
   } catch (const Error& error) {  // the target is in another pid namespace, or a limit is reached
     leave_cores(error.hint().empty() ? error.what() : error.hint());

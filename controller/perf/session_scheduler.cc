@@ -24,9 +24,11 @@ void give_all(std::vector<Change>& early, std::vector<Change> fresh, Nanoseconds
 
 void Session::open_scheduler() {
   scheduler_trial_.emplace();
-  scheduler_ = try_scheduler(*scheduler_trial_,
-                             {.wakings = plan_.waking.has_value(), .leaving = plan_.leaving});
+  scheduler_ = try_scheduler(*scheduler_trial_, {.wakings = plan_.waking.has_value(),
+                                                 .leaving = plan_.leaving,
+                                                 .children = set_->takes_children()});
   plan_.by_scheduler = scheduler_.has_value();
+  if (scheduler_) bits_ = scheduler_->processes();
   log::verbose("switches and wake-ups by BPF: {}", scheduler_trial_->finding);
 }
 
@@ -45,8 +47,7 @@ void Session::read_scheduler() {
 void Session::sample_leaving() {
   if (!scheduler_ || !plan_.leaving) return;
   const bool on = plan_.running && plan_.sampling_on;
-  scheduler_->sample_leaving(target_,
-                             on ? std::min(plan_.sampling.stack_bytes, kLeavingStackBytes) : 0);
+  scheduler_->sample_leaving(on ? std::min(plan_.sampling.stack_bytes, kLeavingStackBytes) : 0);
 }
 
 void Session::give_early(Nanoseconds older_than_ns, SchedulerRecords records) {

@@ -12,6 +12,12 @@
 #include "controller/perf/session.h"
 
 namespace causalctl::perf {
+namespace {
+
+// As many switches cost a thread with a clock of its own what opening that clock does.
+constexpr std::uint64_t kSwitchesOfBirth = 20;
+
+}  // namespace
 
 void Session::open_tasks() {
   try {
@@ -57,56 +63,47 @@ void Session::read_tasks() {
 
 void Session::handle_name(const CommRecord& comm) {
   const auto& [pid, tid, time_ns, cpu, id] = comm.common;
-  if (pid != target_) {
-    if (comm.exec) peers_.executed(pid);
-  } else if (comm.exec) {
-    executed_.push_back({tid, time_ns, std::string(comm.name), false});
+  const bool is_member = processes_.contains(pid);
+  if (!is_member && comm.exec) peers_.executed(pid);
+  if (!is_member && !may_join()) return;
+  if (comm.exec) {
+    executed_.push_back({pid, time_ns, std::string(comm.name), false});
   } else {
     names_.push_back({{tid, 0}, time_ns, std::string(comm.name)});
   }
 }
 
-// After all cores were read. Who called exec is not told: it is the one thread that lives, because
-// all others have ended by then, the first one too. The end of a thread may be read one drain
-// later, from another core.
-void Session::handle_execs() {
-  std::vector<Executed> unclear;
-  for (Executed& exec : std::exchange(executed_, {})) {
-    if (ThreadEvents* caller = caller_of_exec(exec)) {
-      handle_exec(*caller, exec.tid, exec.time_ns);
-      merger_.push(NameEvent{caller->thread(), exec.time_ns, std::move(exec.name)});
-    } else if (!std::exchange(exec.is_late, true)) {
-      unclear.push_back(std::move(exec));
-    } else {
-      merger_.push(ExecEvent{{exec.tid, 0}, exec.time_ns});  // by one that is not followed
-    }
-  }
-  executed_ = std::move(unclear);
-}
-
-ThreadEvents* Session::caller_of_exec(const Executed& exec) {
-  ThreadEvents* caller = nullptr;
-  for (auto& [tid, events] : threads_) {
-    const bool had_ended = events.exit_seen() && events.exited_ns() < exec.time_ns;
-    if (had_ended || events.since_ns() > exec.time_ns) continue;
-    if (caller != nullptr && !exec.is_late) return nullptr;
-    // The end of some may have been lost.
-    if (caller == nullptr || tid == exec.tid) caller = &events;
-  }
-  return caller;
-}
-
-// What events tell of threads and mappings, a thread's own ones or those of the cores.
+// What events tell of threads and mappings, a thread's own ones or those of the cores. A process
+// that is not known may be a member by a record of another core.
 void Session::handle_task(const Record& record) {
   if (const auto* fork = std::get_if<ForkRecord>(&record)) {
-    if (fork->pid == target_ && fork->parent_pid == target_) forks_.push_back({*fork});
+    const bool is_thread = fork->pid == fork->parent_pid;
+    if (set_->takes_children() || (is_thread && processes_.contains(fork->pid))) {
+      forks_.push_back({*fork});
+    }
   } else if (const auto* exit = std::get_if<ExitRecord>(&record)) {
-    if (exit->pid == target_ && !handle_end(*exit)) early_ends_.push_back(*exit);
+    const bool is_known = processes_.contains(exit->pid);
+    if (!is_known && exit->pid == exit->tid && bits_) bits_->leave(exit->pid);
+    const bool may_be_known = is_known || may_join();
+    if (may_be_known && !handle_end(*exit)) early_ends_.push_back(*exit);
   } else if (const auto* map = std::get_if<MmapRecord>(&record)) {
-    if (map->common.pid != target_) return;
-    merger_.push(MapEvent{map->start, map->length, map->file_offset, map->device, map->inode,
-                          std::string(map->path), map->common.time_ns, map->generation});
+    handle_map(*map);
   }
+}
+
+void Session::handle_map(const MmapRecord& map) {
+  const Pid process = map.common.pid;
+  if (!processes_.contains(process) && !may_join()) return;
+  MapEvent event{map.start,          map.length,     map.file_offset,
+                 map.device,         map.inode,      std::string(map.path),
+                 map.common.time_ns, map.generation, process};
+  if (!give_if_known(event)) early_maps_.push_back(std::move(event));
+}
+
+bool Session::give_if_known(MapEvent& map) {
+  if (!processes_.contains(map.process)) return false;
+  merger_.push(std::move(map));
+  return true;
 }
 
 // Returns whether the thread is known.
@@ -118,7 +115,9 @@ bool Session::handle_end(const ExitRecord& exit) {
   // Of a later one with this number, which it may have by exec.
   if (events.exit_seen()) return exit.common.time_ns <= events.exited_ns();
   events.see_exit(exit.common.time_ns);
-  if (exit.tid == target_) first_ended_ns_ = exit.common.time_ns;
+  if (const auto process = processes_.find(exit.tid); process != processes_.end()) {
+    process->second.first_ended_ns = exit.common.time_ns;
+  }
   merger_.push(ThreadExitEvent{events.thread(), exit.common.time_ns});
   exits_.push_back(events.thread());
   return true;
@@ -133,10 +132,10 @@ void Session::handle_exec(ThreadEvents& events, Tid tid, Nanoseconds time_ns) {
     events.rename({tid, ++last_serial_});
     events.set_since(time_ns);
     merger_.push(ThreadExitEvent{before, time_ns});
-    merger_.push(ThreadStartEvent{events.thread(), {}, time_ns, false});
+    merger_.push(ThreadStartEvent{events.thread(), {}, time_ns, false, false, events.process()});
     renamed_.push_back({before.tid, tid, time_ns});
   }
-  merger_.push(ExecEvent{events.thread(), time_ns});
+  merger_.push(ExecEvent{events.thread(), time_ns, events.process()});
 }
 
 void Session::move_renamed() {
@@ -150,27 +149,102 @@ void Session::move_renamed() {
   }
 }
 
-// A thread may end, or create another one, before its birth is read, by one drain if different
-// cores tell of the two.
-void Session::handle_forks(Nanoseconds older_than_ns) {
-  std::stable_sort(forks_.begin(), forks_.end(), [](const auto& left, const auto& right) {
+// Births, and programs that processes execute, in the order of time. A thread may end, or create
+// another one, before its birth is read, by one drain if different cores tell of the two.
+void Session::handle_births(Nanoseconds older_than_ns) {
+  std::vector<Fork> forks = std::exchange(forks_, {});
+  std::vector<Executed> execs = std::exchange(executed_, {});
+  std::stable_sort(forks.begin(), forks.end(), [](const Fork& left, const Fork& right) {
     return left.common.time_ns < right.common.time_ns;
   });
-  std::vector<Fork> unclear;
-  for (Fork& fork : std::exchange(forks_, {})) {
-    const bool has_parent = threads_.contains(fork.parent_tid);
-    if (plan_.by_tasks && !has_parent && !std::exchange(fork.is_late, true)) {
-      unclear.push_back(fork);
-    } else {
-      handle_fork(fork);
+  std::stable_sort(execs.begin(), execs.end(), [](const Executed& left, const Executed& right) {
+    return left.time_ns < right.time_ns;
+  });
+  auto exec = execs.begin();
+  for (Fork& fork : forks) {
+    for (; exec != execs.end() && exec->time_ns < fork.common.time_ns; ++exec) {
+      take(std::move(*exec));
     }
+    take(fork);
   }
-  forks_ = std::move(unclear);
+  for (; exec != execs.end(); ++exec) take(std::move(*exec));
   std::erase_if(early_ends_, [&](const ExitRecord& exit) {
     return handle_end(exit) || exit.common.time_ns < older_than_ns;
   });
   std::erase_if(
       names_, [&](NameEvent& name) { return give_if_known(name) || name.time_ns < older_than_ns; });
+  std::erase_if(early_maps_,
+                [&](MapEvent& map) { return give_if_known(map) || map.time_ns < older_than_ns; });
+}
+
+void Session::take(Fork& fork) {
+  if (plan_.by_tasks && !threads_.contains(fork.parent_tid) && !std::exchange(fork.is_late, true)) {
+    forks_.push_back(fork);
+    return;
+  }
+  if (processes_.contains(fork.parent_pid)) handle_fork(fork);
+  // A BPF program may have set the bit of a child that is not taken, such as one of a process that
+  // has left.
+  if (bits_ && fork.pid != fork.parent_pid && !processes_.contains(fork.pid)) {
+    bits_->leave(fork.pid);
+  }
+}
+
+// Who called exec is not told: it is the one thread that lives, because all others have ended by
+// then, the first one too. The end of a thread, or the birth of the process, may be read one drain
+// later, from another core.
+void Session::take(Executed exec) {
+  const bool is_member = processes_.contains(exec.process);
+  ThreadEvents* caller = is_member ? caller_of_exec(exec) : nullptr;
+  const bool is_clear = is_member ? caller != nullptr : !set_->takes_children();
+  if (!is_clear && !std::exchange(exec.is_late, true)) {
+    executed_.push_back(std::move(exec));
+    return;
+  }
+  const Pid process = exec.process;
+  const Nanoseconds time_ns = exec.time_ns;
+  const bool stays = set_->after_exec(process, exec.name, is_member);
+  if (!is_member) {
+    if (stays) join(std::move(exec));
+  } else if (caller != nullptr) {
+    exec_by(*caller, std::move(exec));
+  } else {
+    merger_.push(ExecEvent{{process, 0}, time_ns, process});  // by one that is not followed
+  }
+  if (is_member && !stays) leave_process(process, time_ns);
+}
+
+// What it has done meanwhile was not followed.
+void Session::join(Executed exec) {
+  const Nanoseconds now_ns = monotonic_now();
+  if (!open_or_refuse(exec.process, exec.process, {}, exec.time_ns, false)) {
+    ++losses_.threads_missed;
+    return;
+  }
+  losses_.unseen_ns += std::max<Nanoseconds>(0, now_ns - exec.time_ns);
+  const ThreadId thread = threads_.at(exec.process).thread();
+  merger_.push(ExecEvent{thread, exec.time_ns, exec.process});
+  merger_.push(NameEvent{thread, exec.time_ns, std::move(exec.name)});
+}
+
+ThreadEvents* Session::caller_of_exec(const Executed& exec) {
+  ThreadEvents* caller = nullptr;
+  for (auto& [tid, events] : threads_) {
+    if (events.process() != exec.process) continue;
+    const bool had_ended = events.exit_seen() && events.exited_ns() < exec.time_ns;
+    if (had_ended || events.since_ns() > exec.time_ns) continue;
+    if (caller != nullptr && !exec.is_late) return nullptr;
+    // The end of some may have been lost.
+    if (caller == nullptr || tid == exec.process) caller = &events;
+  }
+  return caller;
+}
+
+void Session::exec_by(ThreadEvents& caller, Executed exec) {
+  const ThreadId before = caller.thread();
+  handle_exec(caller, exec.process, exec.time_ns);
+  merger_.push(NameEvent{caller.thread(), exec.time_ns, std::move(exec.name)});
+  if (before != caller.thread()) move_renamed();
 }
 
 bool Session::give_if_known(NameEvent& name) {
@@ -183,7 +257,10 @@ bool Session::give_if_known(NameEvent& name) {
 
 void Session::handle_fork(const ForkRecord& fork) {
   const auto parent = threads_.find(fork.parent_tid);
-  const ThreadId parent_id = parent == threads_.end() ? ThreadId{} : parent->second.thread();
+  ThreadId parent_id = parent == threads_.end() ? ThreadId{} : parent->second.thread();
+  const bool is_process = fork.pid != fork.parent_pid;
+  // What a child did before its own events are open is not told: it may run another program.
+  if (is_process && !plan_.by_tasks) parent_id = {};
   if (const auto known = threads_.find(fork.tid); known != threads_.end()) {
     // A scan found it before its FORK record was read. Otherwise the number is used again, and the
     // EXIT record was lost.
@@ -191,16 +268,29 @@ void Session::handle_fork(const ForkRecord& fork) {
     finish(fork.tid, fork.common.time_ns);
   }
   refused_.erase(fork.tid);
-  if (!open_or_refuse(fork.tid, parent_id, fork.common.time_ns, true)) {
-    if (procfs::is_kernel_worker(target_, fork.tid)) {
+  switches_in_ += kSwitchesOfBirth;
+  const Nanoseconds parent_since_ns = processes_.at(fork.parent_pid).since_ns;
+  if (const auto earlier = processes_.find(fork.pid); is_process && earlier != processes_.end()) {
+    if (earlier->second.threads == 0) processes_.erase(earlier);
+  }
+  if (!open_or_refuse(fork.pid, fork.tid, parent_id, fork.common.time_ns, true)) {
+    if (procfs::is_kernel_worker(fork.pid, fork.tid)) {
       refused_.insert(fork.tid);
     } else {
       ++losses_.threads_missed;
     }
     return;
   }
-  if (plan_.by_scheduler && plan_.by_core) return;  // it is seen whole
+  Process& process = processes_.at(fork.pid);
+  if (is_process && parent_since_ns <= fork.common.time_ns) process.since_ns = fork.common.time_ns;
+  const bool since_birth = process.since_ns <= fork.common.time_ns;
+  if (plan_.by_scheduler && plan_.by_core && since_birth) return;  // it is seen whole
   losses_.unseen_ns += std::max<Nanoseconds>(0, monotonic_now() - fork.common.time_ns);
+  if (!is_process || plan_.by_tasks) return;
+  const auto status = procfs::thread_status(fork.pid, fork.tid);
+  if (status && !set_->after_exec(fork.pid, status->name, true)) {
+    leave_process(fork.pid, monotonic_now());
+  }
 }
 
 }  // namespace causalctl::perf

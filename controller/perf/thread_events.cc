@@ -21,10 +21,11 @@ constexpr std::uint64_t kRedrawn = 8;  // once in so many calls a period is draw
 
 }  // namespace
 
-std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Nanoseconds opened_ns,
+std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Pid process, Nanoseconds opened_ns,
                                                Nanoseconds period_ns, const ThreadPlan& plan) {
   ThreadEvents events;
   events.thread_ = thread;
+  events.process_ = process;
   events.opened_ns_ = events.there_ns_ = opened_ns;
   events.period_ns_ = events.earlier_period_ns_ = period_ns;
   events.ring_pages_ = plan.rings.pages;

@@ -49,11 +49,13 @@ class ThreadEvents {
  public:
   // Opens all of `plan` on the thread, and samples it with `period_ns`. Returns nullopt if the
   // thread is gone.
-  [[nodiscard]] static std::optional<ThreadEvents> open(ThreadId thread, Nanoseconds opened_ns,
+  [[nodiscard]] static std::optional<ThreadEvents> open(ThreadId thread, Pid process,
+                                                        Nanoseconds opened_ns,
                                                         Nanoseconds period_ns,
                                                         const ThreadPlan& plan);
 
   ThreadId thread() const { return thread_; }
+  Pid process() const { return process_; }
   Nanoseconds opened_ns() const { return opened_ns_; }
   // When the thread was told of: at its birth, if that was seen.
   Nanoseconds since_ns() const { return since_ns_; }
@@ -144,6 +146,7 @@ class ThreadEvents {
   void update_layouts();
 
   ThreadId thread_;
+  Pid process_ = 0;
   Nanoseconds opened_ns_ = 0;
   Nanoseconds since_ns_ = 0;
   EventFd owner_;

@@ -220,12 +220,12 @@ bool see_timer(SchedulerWatch& watch, const Sleeper& sleeper) {
 // Returns "" if all was seen, otherwise what was not.
 std::string not_seen(SchedulerWatch& watch, const SchedulerWatch::Wanted& wanted) {
   (void)watch.read();
-  if (wanted.leaving) watch.sample_leaving(getpid(), kLeavingStackBytes);
+  if (wanted.leaving) watch.sample_leaving(kLeavingStackBytes);
   sleep_until(monotonic_now() + kSleep);
   const SchedulerRecords records = watch.read();
   if (!saw_both_switches(records)) return "loaded, but no switch was recorded";
   if (wanted.leaving) {
-    watch.sample_leaving(getpid(), 0);
+    watch.sample_leaving(0);
     if (!saw_our_stack(records)) return "loaded, but the stack was not copied at a switch";
   }
   if (!wanted.wakings) return "";
@@ -293,7 +293,7 @@ std::optional<SchedulerWatch> try_scheduler(Trial& trial, const SchedulerWatch::
     if (!watch) {
       watch.emplace(wanted);
       watch->start();
-      watch->watch(getpid());
+      watch->processes()->sample(getpid());
     }
     nothing = not_seen(*watch, wanted);
     if (!nothing.empty()) return std::nullopt;
@@ -304,14 +304,14 @@ std::optional<SchedulerWatch> try_scheduler(Trial& trial, const SchedulerWatch::
     if (trial.outcome == Outcome::never_fired && !nothing.empty()) trial.finding = nothing;
     return std::nullopt;
   }
-  watch->leave(getpid());
+  watch->processes()->leave(getpid());
   return watch;
 }
 
 ThreadEvents own_events(ThreadPlan plan, Nanoseconds period_ns) {
   plan.rings.pages = 8;
   plan.running = true;
-  auto events = ThreadEvents::open({gettid(), 1}, monotonic_now(), period_ns, plan);
+  auto events = ThreadEvents::open({gettid(), 1}, getpid(), monotonic_now(), period_ns, plan);
   if (!events) throw no_such_thread();
   return std::move(*events);
 }

@@ -139,7 +139,7 @@ void AsyncSymbolizer::carry_out(Order& order) {
     const std::lock_guard lock(mutex_);
     answers_.push_back(std::move(location));
   } else {
-    symbolizer_->refresh();
+    symbolizer_->unmap_all();
   }
 }
 

@@ -46,7 +46,7 @@ class LocationSource : public MappingFollower {
 
   void take(const std::vector<procfs::Map>& /*maps*/) override {}
   void mapped(const perf::MapEvent& /*event*/) override {}
-  void read_again() override {}
+  void unmap_all() override {}
 };
 
 // At a low priority a target that runs meanwhile comes first. In a run that lasts less than a
@@ -66,16 +66,16 @@ class AsyncSymbolizer final : public LocationSource {
   void ask_later(const std::function<void(unwind::Symbolizer&)>& job) override;
   void take(const std::vector<procfs::Map>& maps) override { give(maps); }
   void mapped(const perf::MapEvent& event) override { give(line_of(event)); }
-  void read_again() override { give(ReadAgain()); }
+  void unmap_all() override { give(UnmapAll()); }
   // A location whose debug information is broken has no frames.
   std::vector<Location> answers() override;
   std::optional<Location> answer_now(Address address) override;
   std::optional<LineInformation> lines() override;
 
  private:
-  struct ReadAgain {};
+  struct UnmapAll {};
   // In the order in which they came, so that each question is answered by the mappings of its time.
-  using Order = std::variant<Address, ReadAgain, std::vector<procfs::Map>, procfs::Map>;
+  using Order = std::variant<Address, UnmapAll, std::vector<procfs::Map>, procfs::Map>;
 
   void give(Order order);
   void work();

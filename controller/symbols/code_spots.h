@@ -43,7 +43,7 @@ class CodeSpots final : public MappingFollower {
     }
   }
   void mapped(const perf::MapEvent& event) override { put(line_of(event), event.generation); }
-  void read_again() override { pieces_.clear(); }
+  void unmap_all() override { pieces_.clear(); }
 
   CodeSpot at(Address address) const {
     const Pieces::Piece* piece = pieces_.find(address);

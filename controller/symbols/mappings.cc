@@ -1,5 +1,6 @@
 #include "controller/symbols/mappings.h"
 
+#include <algorithm>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -13,6 +14,9 @@ namespace {
 
 constexpr Nanoseconds kReadEvery = kSecond;  // at most
 constexpr int kMostReadings = 5;
+constexpr std::size_t kMostRecent = 256;
+constexpr Nanoseconds kLatestExec = kSecond;                // of which it is told
+constexpr Nanoseconds kLongestUntold = 100 * kMillisecond;  // after an exec
 
 bool same_code(const std::vector<procfs::Map>& a, const std::vector<procfs::Map>& b) {
   const auto lines = [](const std::vector<procfs::Map>& maps) {
@@ -61,9 +65,16 @@ void Mappings::read() {
   is_due_ = false;
 }
 
+void Mappings::begin_like(const Mappings& parent, Nanoseconds born_ns) {
+  lost_ = parent.lost_;
+  is_due_ = parent.is_due_ || parent.snapshot_ || parent.untold_since_ns_ != 0;
+  if (parent.known_from_ns_ != 0) known_from_ns_ = std::max(parent.known_from_ns_, born_ns);
+}
+
 void Mappings::lost(std::uint64_t records, Nanoseconds now_ns) {
   is_due_ = is_due_ || records != lost_;
   lost_ = records;
+  is_due_ = is_due_ || (untold_since_ns_ != 0 && now_ns - untold_since_ns_ > kLongestUntold);
   if (!is_due_ || now_ns < next_ns_) return;
   next_ns_ = now_ns + kReadEvery;
   read();
@@ -72,21 +83,50 @@ void Mappings::lost(std::uint64_t records, Nanoseconds now_ns) {
 void Mappings::take(const perf::Event& event) {
   const Nanoseconds time_ns = perf::time_of(event);
   const auto* map = std::get_if<perf::MapEvent>(&event);
-  if (snapshot_ && map != nullptr && time_ns >= snapshot_->begin_ns &&
+  const bool is_exec = std::holds_alternative<perf::ExecEvent>(event);
+  if (snapshot_ && (map != nullptr || is_exec) && time_ns >= snapshot_->begin_ns &&
       time_ns <= snapshot_->end_ns) {
     snapshot_.reset();  // it may have this mapping, or not
     is_due_ = true;
   }
   if (snapshot_ && time_ns > snapshot_->end_ns) {
+    if (untold_since_ns_ != 0) unmap_all();
     for (MappingFollower* each : followers_) each->take(snapshot_->maps);
+    counts_from_ns_ = snapshot_->end_ns;
     snapshot_.reset();
   }
   if (map != nullptr) {
-    for (MappingFollower* each : followers_) each->mapped(*map);
-  } else if (std::holds_alternative<perf::ExecEvent>(event)) {
-    for (MappingFollower* each : followers_) each->read_again();
-    snapshot_.reset();
+    tell(*map);
+  } else if (is_exec) {
+    executed(time_ns);
   }
+}
+
+void Mappings::tell(const perf::MapEvent& event) {
+  if (untold_since_ns_ != 0) unmap_all();
+  for (MappingFollower* each : followers_) each->mapped(event);
+  std::erase_if(recent_, [&](const perf::MapEvent& each) {
+    return event.time_ns - each.time_ns > kLatestExec;
+  });
+  if (recent_.size() == kMostRecent) recent_.erase(recent_.begin());
+  recent_.push_back(event);
+}
+
+void Mappings::executed(Nanoseconds time_ns) {
+  if (time_ns <= counts_from_ns_) return;  // what was read is of this program, or a later one
+  if (known_from_ns_ == 0) known_from_ns_ = time_ns;
+  untold_since_ns_ = time_ns;
+  std::erase_if(recent_, [&](const perf::MapEvent& each) { return each.time_ns < time_ns; });
+  if (recent_.empty()) return;
+  unmap_all();
+  for (const perf::MapEvent& event : recent_) {
+    for (MappingFollower* each : followers_) each->mapped(event);
+  }
+}
+
+void Mappings::unmap_all() {
+  untold_since_ns_ = 0;
+  for (MappingFollower* each : followers_) each->unmap_all();
 }
 
 }  // namespace causalctl::symbols

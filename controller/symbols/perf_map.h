@@ -91,7 +91,7 @@ class WithPerfMap final : public LocationSource {
   }
   void take(const std::vector<procfs::Map>& maps) override { others_->take(maps); }
   void mapped(const perf::MapEvent& event) override { others_->mapped(event); }
-  void read_again() override { others_->read_again(); }
+  void unmap_all() override { others_->unmap_all(); }
   std::vector<Location> answers() override;
   std::optional<Location> answer_now(Address address) override;
   std::optional<LineInformation> lines() override {

@@ -27,6 +27,16 @@ bool is_kernel_thread(Pid pid) {
   return stat && procfs::parse_is_kernel_thread(*stat);
 }
 
+void check_permission(Pid pid, uid_t owner) {
+  const int error = trace_error(pid);
+  if (error == 0) return;
+  if (error == ESRCH) throw TargetGone(fmt::format("process {} is gone", pid));
+  throw Error::from_errno(fmt::format("process {} cannot be traced", named(pid)), error,
+                          permission_hint(owner));
+}
+
+}  // namespace
+
 std::string permission_hint(uid_t owner) {
   const auto yama = procfs::read_text("/proc/sys/kernel/yama/ptrace_scope").value_or("0");
   if (geteuid() != owner && geteuid() != 0) {
@@ -49,16 +59,6 @@ std::string permission_hint(uid_t owner) {
   return "the process is not dumpable (set-uid, or it asked not to be), in another user namespace, "
          "or a security module forbids it: run as root with CAP_SYS_PTRACE";
 }
-
-void check_permission(Pid pid, uid_t owner) {
-  const int error = trace_error(pid);
-  if (error == 0) return;
-  if (error == ESRCH) throw TargetGone(fmt::format("process {} is gone", pid));
-  throw Error::from_errno(fmt::format("process {} cannot be traced", named(pid)), error,
-                          permission_hint(owner));
-}
-
-}  // namespace
 
 procfs::Status check_program(Pid pid, Pid controller) {
   const auto status = pid > 0 ? procfs::status(pid) : std::nullopt;

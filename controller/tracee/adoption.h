@@ -1,6 +1,8 @@
 // Whether a process may be a target. The answer comes from /proc; nothing is stopped.
 #pragma once
 
+#include <string>
+
 #include "controller/base/procfs.h"
 #include "controller/base/types.h"
 
@@ -14,6 +16,9 @@ void check_adoptable(Pid pid, Pid controller);
 // The same for a process that is only looked at: another tracer may trace it already, and its first
 // thread may have ended.
 void check_readable(Pid pid, Pid controller);
+
+// Returns what to do where the process, whose owner is this user, cannot be traced.
+std::string permission_hint(uid_t owner);
 
 // Throws Error if the program that the process executes is not for x86-64.
 void check_64_bit(Pid pid);

@@ -13,10 +13,10 @@ import schemas
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 
 FILES = {
-    "callpath-schema.json": "golden/callpath/report.json",
-    "callpath-difference-schema.json": "golden/callpath/difference.json",
-    "callpath-gains-schema.json": "golden/callpath/gains.json",
-    schemas.LOG: "schemas/callpath-log.jsonl",
+    "callpath-schema.json": ["golden/callpath/report.json", "golden/callpath/set.json"],
+    "callpath-difference-schema.json": ["golden/callpath/difference.json"],
+    "callpath-gains-schema.json": ["golden/callpath/gains.json"],
+    schemas.LOG: ["schemas/callpath-log.jsonl"],
 }
 # By schema: what the file lacks.
 MORE = {
@@ -33,19 +33,20 @@ MORE = {
     },
 }
 # All fields of the account may be absent: what did not happen is not written.
-ACCOUNT = {"cpu_ns", "frozen_ns", "halted_at_end", "held_back_ns", "names_merged", "paths_cut", "quota_cores",
-           "stacks_not_read", "stopped_ns", "switches", "threads_at_start", "threads_begun", "threads_missed",
+ACCOUNT = {"cpu_ns", "frozen_ns", "halted_at_end", "held_back_ns", "names_merged", "paths_cut", "processes",
+           "quota_cores", "stacks_not_read", "stopped_ns", "switches", "threads_at_start", "threads_begun", "threads_missed",
            "tracer", "unreadable_program", "unseen_ns"}
 # By schema and place: the fields that may be absent. A place of the log begins with the line's type.
 MAY_BE_ABSENT = {
-    "callpath-schema.json": {"functions[]": {"own_share", "total_share"}},
+    "callpath-schema.json": {"functions[]": {"own_share", "total_share"}, "frames[]": {"stands_for"}},
     schemas.LOG: {
         "run": {"counting", "events"},
-        "losses": {"counts"},
+        "groups": {"process_of"},
+        "losses": {"counts", "shared"},
         "losses.chains": {"searched", "too_deep", "unreadable"},
         "losses.account": ACCOUNT,
         "losses.counts[]": {"cost_of_all", "missing", "in_gaps", "least_in_gaps", "most_in_gaps"},
-        "end": {"counts", "after_pause_ns", "paused"},
+        "end": {"counts", "after_pause_ns", "paused", "shared"},
         "end.chains": {"searched", "too_deep", "unreadable"},
         "end.account": ACCOUNT,
         "end.counts[]": {"cost_of_all", "missing", "in_gaps", "least_in_gaps", "most_in_gaps"},
@@ -56,10 +57,10 @@ NAMES_AS_KEYS = {"run.facilities"}
 
 def documents(name):
     """Returns documents that have every field together."""
-    text = (TESTS / FILES[name]).read_text(encoding="utf-8")
+    texts = [(TESTS / file).read_text(encoding="utf-8") for file in FILES[name]]
     if name == schemas.LOG:
-        return [json.loads(line) for line in text.splitlines()]
-    return [{**json.loads(text), **copy.deepcopy(MORE.get(name, {}))}]
+        return [json.loads(line) for text in texts for line in text.splitlines()]
+    return [{**json.loads(text), **copy.deepcopy(MORE.get(name, {}))} for text in texts]
 
 
 def below(place, key):

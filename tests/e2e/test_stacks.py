@@ -320,7 +320,7 @@ def test_output_file(options, standing, tmp_path):
     ((2,), 1, r"process 2 \(.*\) is a kernel thread"),
     (("no-such-process",), 2, "no process is called no-such-process"),
     ((1, "--format", "yaml"), 2, '--format: "yaml" is not a format of stacks'),
-    ((), 2, "PID.NAME is required"),
+    ((), 2, "no process is named"),
 ])
 def test_refused(options, words, status, text):
     done = run(options, *words)

@@ -7,6 +7,8 @@
 #include "controller/compare/ready.h"
 #include "controller/compare/usage.h"
 #include "controller/perf/tracepoint.h"
+#include "controller/session/cgroup_places.h"
+#include "controller/session/process_table.h"
 #include "controller/tracee/process.h"
 #include "tests/fuzz/targets.h"
 #include "unwind/mapped_file.h"
@@ -30,6 +32,17 @@ void read_tracefs(const std::string& text, Bytes bytes) {
   if (const auto format = perf::parse_waking_format(text)) perf::parse_waking(bytes, *format);
 }
 
+void read_sets(const std::string& text) {
+  session::parse_row(text);
+  session::parse_has_memory(text);
+  session::is_in_unit(text, session::unit_glob(text.substr(0, 20)));
+  for (const session::Cgroup& each :
+       session::cgroups_meant(text.substr(0, 20), session::parse_hierarchies(text))) {
+    each.folder();
+    session::is_in_cgroup(text, each);
+  }
+}
+
 }  // namespace
 
 void read_proc(Bytes bytes) {
@@ -51,6 +64,7 @@ void read_proc(Bytes bytes) {
   idle.poll(parse_core_times(text));
   read_output(text);
   read_tracefs(text, bytes);
+  read_sets(text);
 }
 
 }  // namespace causalctl::fuzz

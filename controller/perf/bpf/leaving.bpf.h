@@ -14,7 +14,6 @@ struct pt_regs {
 } __attribute__((preserve_access_index));
 
 const volatile __u32 leaving_pieces_of_core;  // a power of two
-__u32 leaving_process;                        // whose threads are sampled
 __u32 leaving_bytes;                          // of the stack that are wanted; 0: nothing is sampled
 struct LeavingSlot leaving_slots[LEAVING_SLOTS];
 
@@ -90,7 +89,7 @@ static __always_inline void copy_thread(__u32 tid, __u32 slot, const struct pt_r
 static __always_inline __u32 sample_leaving(struct task_struct* left, int blocked, __u64 time_ns) {
   const __u32 bytes = leaving_bytes;
   // One that is ending has given its memory back, and a worker of the kernel's has no user code.
-  if (bytes == 0 || left->tgid != leaving_process || !left->mm) return 0;
+  if (bytes == 0 || !left->mm) return 0;
   const struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(left);
   const __u64 stack_pointer = regs->sp;
   if (stack_pointer == 0) return 0;

@@ -1,5 +1,6 @@
 // Writes a record for each switch of a thread of the watched processes, and for each wake-up that
-// one of them makes; and samples threads that leave their core (leaving.bpf.h).
+// one of them makes; and samples threads that leave their core (leaving.bpf.h). The children of
+// such processes are watched from their birth on, if that is wanted.
 //
 // The fields of the kernel's structures are found by the names below when the program is loaded
 // (CO-RE, Documentation/bpf/libbpf/libbpf_overview.rst), so it is built without the headers of a
@@ -13,6 +14,7 @@
 // clang-format on
 
 #include "controller/perf/bpf/scheduler_record.h"
+#include "controller/perf/bpf/watched.bpf.h"
 
 struct cfs_rq {
   void* rq;
@@ -40,8 +42,8 @@ const volatile __s64 from_queue_to_count;
 #define IN_SOFTIRQ 0x00000100
 #define IN_HARDIRQ 0x00ff0000  // NMIs, too
 
-__u64 without_buffer;         // records of cores that came later
-__u8 watched[WATCHED_BYTES];  // of a process n, bit n % 8 of byte n / 8; set by us
+__u64 without_buffer;  // records of cores that came later
+__u32 takes_children;  // set by us
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -50,10 +52,6 @@ struct {
   __type(key, __u32);
   __type(value, struct SchedulerBuffer);
 } buffers SEC(".maps");
-
-static __always_inline int is_watched(__u32 process) {
-  return watched[process / 8 & (WATCHED_BYTES - 1)] >> process % 8 & 1;
-}
 
 // An interrupt may write records on the same core meanwhile. Then they get the next numbers.
 static __always_inline void write(__u64 time_ns, __u64 tid, __u64 other, __u64 flags, __u64 slot) {
@@ -82,16 +80,20 @@ static __always_inline void write(__u64 time_ns, __u64 tid, __u64 other, __u64 f
 // kernel/sched/core.c).
 SEC("tp_btf/sched_switch")
 int BPF_PROG(causalctl_runs, _Bool preempted, struct task_struct* left, struct task_struct* came) {
+  const struct WatchedProcesses* set = watched();
+  if (!set) return 0;
   __u64 flags = 0;
   // One that has ended leaves its core for ever, after its EXIT record.
-  if (is_watched(left->tgid) && left->__state != TASK_DEAD) flags |= SCHEDULER_LEFT_IN_SET;
-  if (is_watched(came->tgid)) flags |= SCHEDULER_CAME_IN_SET;
+  if (has_process(set->followed, left->tgid) && left->__state != TASK_DEAD) {
+    flags |= SCHEDULER_LEFT_IN_SET;
+  }
+  if (has_process(set->followed, came->tgid)) flags |= SCHEDULER_CAME_IN_SET;
   if (flags == 0) return 0;
   if (!preempted && left->__state != 0) flags |= SCHEDULER_LEFT_BLOCKED;
   const __u64 now_ns = bpf_ktime_get_ns();
   // The sample is first, so that the switch has a path.
   __u32 slot = 0;
-  if (flags & SCHEDULER_LEFT_IN_SET) {
+  if (flags & SCHEDULER_LEFT_IN_SET && has_process(set->sampled, left->tgid)) {
     slot = sample_leaving(left, flags & SCHEDULER_LEFT_BLOCKED, now_ns);
   }
   write(now_ns, left->pid, came->pid, flags, slot);
@@ -112,8 +114,19 @@ static __u64 interrupted_by(void) {
 SEC("tp_btf/sched_waking")
 int BPF_PROG(causalctl_wake, struct task_struct* woken) {
   const __u64 waker = bpf_get_current_pid_tgid();
-  if (!is_watched(waker >> 32)) return 0;
+  const struct WatchedProcesses* set = watched();
+  if (!set || !has_process(set->followed, waker >> 32)) return 0;
   write(bpf_ktime_get_ns(), (__u32)waker, woken->pid, SCHEDULER_WAKING | interrupted_by(), 0);
+  return 0;
+}
+
+// The child does not run yet.
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(causalctl_born, struct task_struct* parent, struct task_struct* child) {
+  struct WatchedProcesses* set = watched();
+  if (!takes_children || !set || parent->tgid == child->tgid) return 0;
+  if (has_process(set->sampled, parent->tgid)) add_process(set->sampled, child->tgid);
+  if (has_process(set->followed, parent->tgid)) add_process(set->followed, child->tgid);
   return 0;
 }
 

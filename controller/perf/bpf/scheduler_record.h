@@ -55,5 +55,3 @@ static inline __u64 scheduler_round(__u64 number) {
   const __u64 round = (number >> SCHEDULER_RECORDS_LOG) + 1;
   return round & ((1 << SCHEDULER_ROUND_BITS) - 1);
 }
-
-enum { WATCHED_BYTES = 1 << 19 };  // a bit for each process number that there can be

@@ -92,7 +92,7 @@ void add_frames(const Profile& profile, const Labels& functions, Strings& string
                           "nativeSymbol", "innerWindowID", "implementation", "line", "column"});
   for (std::size_t i = 0; i < profile.frames.size(); ++i) {
     const Frame& frame = profile.frames[i];
-    add_row(frames, {{"address", frame.is_group ? Json(-1) : Json(frame.offset)},
+    add_row(frames, {{"address", frame.is_group() ? Json(-1) : Json(frame.offset)},
                      {"inlineDepth", frame.inlined ? 1 : 0},
                      {"category", 0},
                      {"subcategory", 0},

@@ -29,6 +29,13 @@ Interval sampled_share(std::uint64_t part, std::uint64_t all, std::uint64_t samp
 
 std::string program_words(const Profile& profile) {
   std::string text = printable(base_name(profile.program));
+  const bool is_of_set = !profile.programs.empty() && profile.processes > 1;
+  if (is_of_set && text.empty()) {
+    text = fmt::format("{} processes", grouped(profile.processes));
+  } else if (is_of_set) {
+    text += fmt::format(" and {} other {}", grouped(profile.processes - 1),
+                        profile.processes == 2 ? "process" : "processes");
+  }
   if (profile.pid != 0) text += fmt::format(" (process {})", profile.pid);
   if (profile.runs > 1) text += fmt::format(" in {} runs", profile.runs);
   return text;

@@ -18,7 +18,7 @@ std::optional<std::size_t> samples_column(const Profile& profile);
 // 95 % interval of a share that is known from `samples` of them.
 Interval sampled_share(std::uint64_t part, std::uint64_t all, std::uint64_t samples);
 
-// "server (process 4711)"; printable.
+// "server (process 4711)", "postgres and 51 other processes"; printable.
 std::string program_words(const Profile& profile);
 // "1,200 samples in 2.0 s, one each 1 ms of CPU time"
 std::string sampling_words(const Profile& profile);

@@ -23,6 +23,7 @@
 #include "controller/report/callpath/head.h"
 #include "controller/report/callpath/json_text.h"
 #include "controller/report/callpath/labels.h"
+#include "controller/report/callpath/program_table.h"
 #include "controller/report/callpath/render.h"
 
 namespace causalctl::report::callpath {
@@ -162,6 +163,9 @@ std::string data_json(const Profile& profile, const std::string& more) {
 
 std::vector<std::pair<std::string, std::string>> facts(const Profile& profile) {
   std::vector<std::pair<std::string, std::string>> list = {{"program", profile.program}};
+  if (const std::string programs = programs_words(profile); !programs.empty()) {
+    list.emplace_back("programs", programs);
+  }
   if (!profile.host.empty()) list.emplace_back("host", profile.host);
   if (profile.started_ns > 0) {
     list.emplace_back(

@@ -44,6 +44,13 @@ Json head(const Profile& profile, const LabelTree& tree) {
                {"started_ns", profile.started_ns},
                {"wall_ns", profile.wall_ns},
                {"period_ns", profile.period_ns}};
+  if (!profile.programs.empty()) json["processes"] = profile.processes;
+  for (const Program& program : profile.programs) {
+    json["programs"].push_back({{"program", program.name},
+                                {"processes", program.processes},
+                                {"cpu_ns", program.cpu_ns},
+                                {"blocked_ns", program.blocked_ns}});
+  }
   json["chains"] = {{"complete", profile.chains.complete},
                     {"incomplete", profile.chains.incomplete},
                     {"searched", profile.chains.searched},
@@ -134,6 +141,12 @@ Json functions_json(const Profile& profile, const Labels& labels, const LabelTre
   return list;
 }
 
+// Returns the key that only frames for the processes of a set have.
+std::string of_set(const Frame& frame) {
+  const bool has_key = frame.stands == Stands::process || frame.stands == Stands::program;
+  return has_key ? fmt::format(",\"stands_for\":\"{}\"", name_of(frame.stands)) : "";
+}
+
 // Frames and nodes are written one a line, without a tree of JSON values in between: there may be
 // hundreds of thousands.
 void add_frames(const Profile& profile, std::string& text) {
@@ -142,9 +155,9 @@ void add_frames(const Profile& profile, std::string& text) {
     fmt::format_to(std::back_inserter(text), "{}\n{{\"function\":{},\"file\":{},\"line\":{},",
                    i == 0 ? "" : ",", quoted(frame.function), quoted(frame.file), frame.line);
     fmt::format_to(std::back_inserter(text),
-                   "\"module\":{},\"offset\":{},\"inlined\":{},\"tail\":{},\"group\":{}}}",
+                   "\"module\":{},\"offset\":{},\"inlined\":{},\"tail\":{},\"group\":{}{}}}",
                    frame.module_number == kNoModule ? "null" : std::to_string(frame.module_number),
-                   frame.offset, frame.inlined, frame.tail, frame.is_group);
+                   frame.offset, frame.inlined, frame.tail, frame.is_group(), of_set(frame));
   }
 }
 

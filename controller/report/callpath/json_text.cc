@@ -18,6 +18,7 @@ void make_utf8(Profile& profile) {
   clean(profile.host);
   for (auto& each : profile.chains.reasons) clean(each.text);
   for (auto& each : profile.epochs) clean(each.reason);
+  for (auto& each : profile.programs) clean(each.name);
   for (auto* all : {&profile.modules, &profile.build_ids, &profile.notes, &profile.warnings}) {
     for (std::string& each : *all) clean(each);
   }

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "controller/base/fields.h"
 #include "controller/base/printable.h"
 #include "controller/base/telling_names.h"
 
@@ -96,7 +97,8 @@ ShortPaths short_files(const Profile& profile) {
 
 std::vector<std::string> names_of_function(const Frame& frame, std::string_view home) {
   const std::string& name = frame.function;
-  if (frame.is_group) return {"threads: " + name};
+  if (frame.stands == Stands::threads) return {"threads: " + name};
+  if (frame.is_group()) return {name, fmt::format("{}: {}", name_of(frame.stands), name)};
   std::vector<std::string> names{name};
   const std::vector<std::string> modules = path_endings(frame.module);
   if (const auto at = place_of_module(frame); at != std::string::npos) {
@@ -122,8 +124,8 @@ Labels by_function(const Profile& profile) {
   const Homes homes(profile);
   Labels labels = labelled(profile, [&](std::uint32_t frame) {
     const Frame& at = profile.frames[frame];
-    return std::tuple<std::string_view, std::string_view, std::string_view, bool>(
-        at.function, at.module, homes.of(frame), at.is_group);
+    return std::tuple<std::string_view, std::string_view, std::string_view, Stands>(
+        at.function, at.module, homes.of(frame), at.stands);
   });
   name_labels(labels, [&](std::uint32_t frame) {
     return names_of_function(profile.frames[frame], homes.of(frame));
@@ -139,13 +141,13 @@ Labels by_line(const Profile& profile, bool with_offsets) {
   Labels labels = labelled(profile, [&](std::uint32_t frame) {
     const Frame& at = profile.frames[frame];
     return std::tuple<std::string_view, std::string_view, std::string_view, std::string_view, int,
-                      Address>(at.function, at.module, homes.of(frame), at.file, at.line,
-                               offset_of(at));
+                      Address, Stands>(at.function, at.module, homes.of(frame), at.file, at.line,
+                                       offset_of(at), at.stands);
   });
   const ShortPaths files = short_files(profile);
   name_labels(labels, [&](std::uint32_t frame) {
     const Frame& at = profile.frames[frame];
-    if (at.is_group) return names_of_function(at, {});
+    if (at.is_group()) return names_of_function(at, {});
     std::vector<std::string> names = names_of_function(at, homes.of(frame));
     for (std::string& name : names) {
       if (at.line > 0) {

@@ -29,7 +29,9 @@ struct Labels {
 
 // A function is known by its name, its module, and the file that it is declared in, so that two
 // static functions of one name are two. Each is called by the shortest name that tells it from the
-// others: "init", "libz.so.1:init", "s1/u.c:init". A group of threads is "threads: NAME".
+// others: "init", "libz.so.1:init", "s1/u.c:init". A group of threads is "threads: NAME". A program
+// and a process of a set are called by their names alone, unless something else has that name:
+// "program: NAME".
 Labels by_function(const Profile& profile);
 // Names are "main.c:12 main", and "[libz.so.1]+0x1234" without line information, where places are
 // told apart by their offset if `with_offsets`; otherwise all of a function is one, "[libz.so.1]".

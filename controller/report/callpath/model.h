@@ -26,6 +26,17 @@ struct Column {
 
 inline constexpr std::uint32_t kNoModule = UINT32_MAX;
 
+// What a frame stands for. One that does not stand for code has only a name.
+enum class Stands : std::uint8_t {
+  code,
+  threads,  // a group of threads
+  process,  // one process of a set
+  program,  // all processes of a set that run it
+};
+constexpr auto names_of(Stands) {
+  return std::array<std::string_view, 4>{"code", "threads", "process", "program"};
+}
+
 struct Frame {
   std::string function;  // "[libz.so.1]", after the module, where nothing better is known
   std::string file;      // empty without line information
@@ -35,10 +46,12 @@ struct Frame {
   bool inlined = false;  // into its caller, with which it shares module and offset
   // It has no frame on the stack, since it jumped on to what it calls. It was found by the code.
   bool tail = false;
-  bool is_group = false;                    // stands for a group of threads, and has only a name
+  Stands stands = Stands::code;
   std::uint32_t module_number = kNoModule;  // in Profile::modules: builds of a file have one each
   // The file that the function is declared in; empty if the log does not tell, or nothing is known.
   std::string home = {};
+
+  bool is_group() const { return stands != Stands::code; }
 };
 
 struct Node {
@@ -76,6 +89,15 @@ struct Epoch {
   std::string reason;  // why it began: "dlopen of libz.so.1"
   std::uint64_t cpu_ns = 0;
   std::uint64_t samples = 0;
+};
+
+// A program of a set of processes, with all that its processes have in the epochs that are shown,
+// whatever filters there are.
+struct Program {
+  std::string name;
+  std::uint64_t processes = 0;
+  std::uint64_t cpu_ns = 0;
+  std::uint64_t blocked_ns = 0;
 };
 
 // How often a function was called, as far as it was counted.
@@ -120,15 +142,17 @@ constexpr auto names_of(TimeFinding::What) {
 }
 
 struct Profile {
-  std::string program;  // path of the executable
-  std::string host;     // empty if several are combined
-  Pid pid = 0;          // 0 if several processes are combined
+  std::string program;          // path of the executable
+  std::string host;             // empty if several are combined
+  Pid pid = 0;                  // 0 if several processes are combined
+  std::uint64_t processes = 1;  // all that were recorded, of all runs together
   std::uint64_t runs = 1;
   Nanoseconds started_ns = 0;  // CLOCK_REALTIME
   Nanoseconds wall_ns = 0;
   Nanoseconds period_ns = 0;
   Chains chains;
   TailCalls tail_calls;
+  std::vector<Program> programs;  // of sets, those with the most CPU time first; otherwise empty
   std::vector<Count> counts;
   std::vector<TimeFinding> time;  // findings about it
   std::vector<Epoch> epochs;      // those that are shown, in order

@@ -1,13 +1,15 @@
 // The format of pprof (github.com/google/pprof, proto/profile.proto), gzip-compressed. A location
 // has a line for the function whose code it is and for each one that was inlined there; innermost
-// first. A group of threads is a label of its samples.
+// first. A group of threads, a process and a program of a set are labels of their samples.
 #include <zlib.h>
 
 #include <cstring>
 #include <map>
 #include <protozero/pbf_writer.hpp>
+#include <string_view>
 
 #include "controller/base/error.h"
+#include "controller/base/fields.h"
 #include "controller/report/callpath/labels.h"
 #include "controller/report/callpath/render.h"
 
@@ -130,12 +132,12 @@ std::uint64_t Writer::location(const std::vector<std::uint32_t>& frames) {
 void Writer::write_sample(std::uint32_t node) {
   std::vector<std::uint64_t> locations;
   std::vector<std::uint32_t> frames;
-  std::string group;
+  std::map<std::string_view, std::string> groups;  // by the key of their label
   for (std::uint32_t at = node; at != 0; at = profile_.nodes[at].parent) {
     const std::uint32_t number = profile_.nodes[at].frame;
     const Frame& frame = profile_.frames[number];
-    if (frame.is_group) {
-      group = frame.function;
+    if (frame.is_group()) {
+      groups[name_of(frame.stands)] = frame.function;
       continue;
     }
     frames.push_back(number);
@@ -148,10 +150,11 @@ void Writer::write_sample(std::uint32_t node) {
   pbf_writer message(out_, profile_field::sample);
   message.add_packed_uint64(sample_field::location_id, locations.begin(), locations.end());
   message.add_packed_int64(sample_field::value, values.begin(), values.end());
-  if (group.empty()) return;
-  pbf_writer label(message, sample_field::label);
-  label.add_int64(label_field::key, string("threads"));
-  label.add_int64(label_field::str, string(group));
+  for (const auto& [key, name] : groups) {
+    pbf_writer label(message, sample_field::label);
+    label.add_int64(label_field::key, string(std::string(key)));
+    label.add_int64(label_field::str, string(name));
+  }
 }
 
 void Writer::write_samples() {

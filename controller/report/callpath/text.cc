@@ -18,6 +18,7 @@
 #include "controller/report/callpath/epoch_table.h"
 #include "controller/report/callpath/head.h"
 #include "controller/report/callpath/labels.h"
+#include "controller/report/callpath/program_table.h"
 #include "controller/report/callpath/render.h"
 #include "controller/report/short_names.h"
 
@@ -434,6 +435,7 @@ std::string render_text(const Profile& all, By by, bool color, int width) {
   Text out(color, width);
   const Profile profile = without_calls(all);
   write_header(profile, out);
+  write_programs(profile, out);
   write_epochs(profile, out);
   bool any = by == By::calls;
   if (any) write_calls(all, out);

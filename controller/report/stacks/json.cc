@@ -31,6 +31,21 @@ Json thread_json(const Thread& thread) {
           {"frames", std::move(frames)}};
 }
 
+// Names come from the target, and may be broken UTF-8.
+std::string text_of_json(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+// Returns a document as an element of a list of one: its lines are indented by four more.
+std::string as_element(const std::string& document) {
+  std::string text = "    ";
+  for (const char each : document) {
+    text += each;
+    if (each == '\n') text += "    ";
+  }
+  return text.substr(0, text.find_last_not_of(" \n") + 1);
+}
+
 }  // namespace
 
 std::string render_json(const Process& process) {
@@ -43,8 +58,28 @@ std::string render_json(const Process& process) {
                      {"taken_ns", process.taken_ns},
                      {"threads", std::move(threads)},
                      {"warnings", process.warnings}};
-  // Names come from the target, and may be broken UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of_json(json) + "\n";
+}
+
+// The processes are put in as texts: as JSON values, those of a whole machine would take ten times
+// as much memory.
+std::string render_json(const SetHead& head, const std::vector<std::string>& processes) {
+  Json not_read = Json::array();
+  for (const NotRead& each : head.not_read) {
+    not_read.push_back(
+        {{"pid", each.pid}, {"name", each.name}, {"ended", each.ended}, {"reason", each.reason}});
+  }
+  const Json rest = {{"version", 1},
+                     {"set", head.text},
+                     {"not_read", std::move(not_read)},
+                     {"warnings", head.warnings}};
+  std::string text = text_of_json(rest);
+  text.resize(text.find_last_not_of("}\n") + 1);
+  text += ",\n  \"processes\": [";
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    text += (i > 0 ? ",\n" : "\n") + as_element(processes[i]);
+  }
+  return text + (processes.empty() ? "]\n}\n" : "\n  ]\n}\n");
 }
 
 }  // namespace causalctl::report::stacks

@@ -1,5 +1,5 @@
-// What `causalctl stacks` shows, as plain structs: what each thread of a process does at this
-// moment. The JSON report shows the whole model.
+// What `causalctl stacks` shows, as plain structs: what each thread of a process, or of each
+// process of a set, does at this moment. The JSON report shows the whole model.
 #pragma once
 
 #include <array>
@@ -62,6 +62,21 @@ struct Process {
   std::vector<std::string> warnings;
 };
 
+// A process of a set that has no stacks.
+struct NotRead {
+  Pid pid = 0;
+  std::string name;
+  bool ended = false;  // before its stacks were taken
+  std::string reason;
+};
+
+// What stands in the document of a set besides its processes.
+struct SetHead {
+  std::string text;  // how the set was named, and its size: "--match nginx (5 processes)"
+  std::vector<NotRead> not_read;
+  std::vector<std::string> warnings;
+};
+
 struct TextOptions {
   bool each = false;  // every thread by itself; otherwise threads with one stack are shown together
   bool times = false;  // how each stack was taken, and how long that took
@@ -73,6 +88,9 @@ struct TextOptions {
 std::vector<std::vector<std::size_t>> groups_of(const std::vector<Thread>& threads);
 
 std::string render_text(const Process& process, const TextOptions& options);
+std::string render_text(const NotRead& process);  // one line
 std::string render_json(const Process& process);
+// `processes` are those of the set with stacks, each as render_json() has it.
+std::string render_json(const SetHead& head, const std::vector<std::string>& processes);
 
 }  // namespace causalctl::report::stacks

@@ -234,4 +234,9 @@ std::string render_text(const Process& process, const TextOptions& options) {
   return text;
 }
 
+std::string render_text(const NotRead& process) {
+  return fmt::format("process {} ({}): no stacks: {}\n", process.pid, printable(process.name),
+                     process.ended ? "it has ended" : printable(process.reason));
+}
+
 }  // namespace causalctl::report::stacks

@@ -52,7 +52,10 @@ TEST_CASE("Samples of other processes are dropped in the kernel", "[perf]") {
   Child child([] { spin_for(10 * kSecond); });
   child.go();
   other.go();
-  CoreSampling cores(child.pid(), {.period_ns = 500 * kMicrosecond, .stack_bytes = 256},
+  ProcessBits processes;
+  processes.sample(child.pid());
+  processes.follow(other.pid());  // without samples
+  CoreSampling cores(processes, {.period_ns = 500 * kMicrosecond, .stack_bytes = 256},
                      lockable_pages(), 1);
   cores.enable(true);
   int own = 0, foreign = 0;
@@ -287,7 +290,7 @@ TEST_CASE("A stopped process is not looked at", "[perf]") {
   Nanoseconds shortest_ns = kSecond;  // the look itself takes 50 ms
   for (int i = 0; i < 10; ++i) {
     const Nanoseconds before_ns = monotonic_now();
-    CHECK(switches_per_second(child.pid()) == 0);
+    CHECK(switches_per_second({child.pid()}) == 0);
     shortest_ns = std::min(shortest_ns, monotonic_now() - before_ns);
   }
   CHECK(shortest_ns < 50 * kMillisecond);
@@ -296,13 +299,13 @@ TEST_CASE("A stopped process is not looked at", "[perf]") {
 TEST_CASE("Clocks of cores pay for a process that switches often", "[perf]") {
   Child busy([] { spin_for(10 * kSecond); });
   busy.go();
-  CHECK_FALSE(core_sampling_pays(switches_per_second(busy.pid()), kMillisecond));
+  CHECK_FALSE(core_sampling_pays(switches_per_second({busy.pid()}), kMillisecond));
   Child sleepy([] {
     for (;;) usleep(1);
   });
   sleepy.go();
   sleep_until(monotonic_now() + 5 * kMillisecond);
-  const double switches = switches_per_second(sleepy.pid());
+  const double switches = switches_per_second({sleepy.pid()});
   CHECK(core_sampling_pays(switches, kMillisecond));
   CHECK_FALSE(core_sampling_pays(switches, 10 * kMicrosecond));
 }

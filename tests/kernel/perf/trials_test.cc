@@ -106,7 +106,7 @@ TEST_CASE("BPF programs see what a thread of ours does, and end with their watch
     (void)watch->read();
     sleep_until(monotonic_now() + kMillisecond);
     CHECK(watch->read().switches.empty());  // it follows no process
-    watch->watch(getpid());
+    watch->processes()->sample(getpid());
     sleep_until(monotonic_now() + kMillisecond);
     CHECK(watch->read().switches.size() >= 2);
   }

@@ -1,17 +1,23 @@
 #include "tests/kernel/unwind/target_program.h"
 
+#include <asm/perf_regs.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <stdexcept>
+
+#include "unwind/target_memory.h"
 
 namespace causalctl::unwind {
 namespace {
@@ -87,6 +93,38 @@ std::string TargetProgram::receive() {
     if (got <= 0) throw std::runtime_error("the target says nothing");
     buffer_.append(bytes.data(), static_cast<std::size_t>(got));
   }
+}
+
+Snapshot snapshot(Pid pid, std::size_t stack_bytes) {
+  REQUIRE(ptrace(PTRACE_SEIZE, pid, 0, 0) == 0);
+  REQUIRE(ptrace(PTRACE_INTERRUPT, pid, 0, 0) == 0);
+  REQUIRE(waitpid(pid, nullptr, __WALL) == pid);
+  user_regs_struct user{};
+  REQUIRE(ptrace(PTRACE_GETREGS, pid, 0, &user) == 0);
+  Snapshot result;
+  auto& values = result.registers.values;
+  values[PERF_REG_X86_AX] = user.rax;
+  values[PERF_REG_X86_BX] = user.rbx;
+  values[PERF_REG_X86_CX] = user.rcx;
+  values[PERF_REG_X86_DX] = user.rdx;
+  values[PERF_REG_X86_SI] = user.rsi;
+  values[PERF_REG_X86_DI] = user.rdi;
+  values[PERF_REG_X86_BP] = user.rbp;
+  values[PERF_REG_X86_SP] = user.rsp;
+  values[PERF_REG_X86_IP] = user.rip;
+  values[PERF_REG_X86_R8] = user.r8;
+  values[PERF_REG_X86_R9] = user.r9;
+  values[PERF_REG_X86_R10] = user.r10;
+  values[PERF_REG_X86_R11] = user.r11;
+  values[PERF_REG_X86_R12] = user.r12;
+  values[PERF_REG_X86_R13] = user.r13;
+  values[PERF_REG_X86_R14] = user.r14;
+  values[PERF_REG_X86_R15] = user.r15;
+  result.stack.resize(stack_bytes);
+  result.stack.resize(read_target_until_gap(pid, user.rsp, result.stack));
+  REQUIRE_FALSE(result.stack.empty());
+  REQUIRE(ptrace(PTRACE_DETACH, pid, 0, 0) == 0);
+  return result;
 }
 
 std::string target_path(const std::string& name) {

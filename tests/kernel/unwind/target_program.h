@@ -1,6 +1,7 @@
 // Runs a variant of symbols_target (or a program with the same protocol) and kills it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -11,6 +12,7 @@
 
 #include "controller/base/fd.h"
 #include "controller/base/types.h"
+#include "unwind/registers.h"
 
 namespace causalctl::unwind {
 
@@ -44,6 +46,15 @@ class TargetProgram {
   std::vector<MarkSeen> marks_;
   std::map<std::string, Address> entries_;
 };
+
+struct Snapshot {
+  Registers registers;
+  std::vector<std::byte> stack;
+};
+
+// Returns registers and stack of the stopped process, as a perf sample would copy them: at most so
+// many bytes, and none beyond the stack. The process continues afterwards.
+Snapshot snapshot(Pid pid, std::size_t stack_bytes);
 
 std::string target_path(const std::string& name);  // in tests/targets of the build directory
 

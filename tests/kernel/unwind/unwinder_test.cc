@@ -3,58 +3,17 @@
 
 #include <asm/perf_regs.h>
 #include <fmt/format.h>
-#include <sys/ptrace.h>
-#include <sys/user.h>
-#include <sys/wait.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "tests/kernel/unwind/target_program.h"
 #include "unwind/symbolizer.h"
-#include "unwind/target_memory.h"
 
 namespace causalctl::unwind {
 namespace {
-
-struct Snapshot {
-  Registers registers;
-  std::vector<std::byte> stack;
-};
-
-// Returns registers and stack of the stopped process, as a perf sample would copy them. The process
-// continues afterwards.
-Snapshot snapshot(Pid pid, std::size_t stack_bytes) {
-  REQUIRE(ptrace(PTRACE_SEIZE, pid, 0, 0) == 0);
-  REQUIRE(ptrace(PTRACE_INTERRUPT, pid, 0, 0) == 0);
-  REQUIRE(waitpid(pid, nullptr, __WALL) == pid);
-  user_regs_struct user{};
-  REQUIRE(ptrace(PTRACE_GETREGS, pid, 0, &user) == 0);
-  Snapshot result;
-  auto& values = result.registers.values;
-  values[PERF_REG_X86_AX] = user.rax;
-  values[PERF_REG_X86_BX] = user.rbx;
-  values[PERF_REG_X86_CX] = user.rcx;
-  values[PERF_REG_X86_DX] = user.rdx;
-  values[PERF_REG_X86_SI] = user.rsi;
-  values[PERF_REG_X86_DI] = user.rdi;
-  values[PERF_REG_X86_BP] = user.rbp;
-  values[PERF_REG_X86_SP] = user.rsp;
-  values[PERF_REG_X86_IP] = user.rip;
-  values[PERF_REG_X86_R8] = user.r8;
-  values[PERF_REG_X86_R9] = user.r9;
-  values[PERF_REG_X86_R10] = user.r10;
-  values[PERF_REG_X86_R11] = user.r11;
-  values[PERF_REG_X86_R12] = user.r12;
-  values[PERF_REG_X86_R13] = user.r13;
-  values[PERF_REG_X86_R14] = user.r14;
-  values[PERF_REG_X86_R15] = user.r15;
-  result.stack.resize(stack_bytes);
-  REQUIRE(read_target(pid, user.rsp, result.stack));
-  REQUIRE(ptrace(PTRACE_DETACH, pid, 0, 0) == 0);
-  return result;
-}
 
 std::vector<std::string> names(Symbolizer& symbolizer, const std::vector<Address>& chain) {
   std::vector<std::string> result;

@@ -34,7 +34,7 @@ struct EpochsFixture {
   }
   Recording recording = begun();
   Recorder recorder{
-      {{}, {}, [](Tid) { return std::string("t"); }}, Grouping::all, false, recording};
+      {{}, {}, [](Pid, Tid) { return std::string("t"); }}, Grouping::all, false, recording};
   Epochs epochs;
 };
 

@@ -298,6 +298,79 @@ TEST_CASE("lines of the type lives are skipped without a word", "[callpath][log]
   CHECK_THAT(refusal(kRunLine + kModuleLine + groups), Contains("lines 2 to 2 are missing"));
 }
 
+TEST_CASE("the processes of a set survive the log", "[callpath][log][set]") {
+  const Folder folder;
+  Recording whole = set_recording();
+  Recording half = whole;
+  half.processes.resize(2);
+  half.shared.clear();
+  half.groups.resize(1);
+  std::erase_if(half.slices, [](const auto& slice) { return slice.first.group > 0; });
+  whole.groups.push_back({"all", {}, std::nullopt});
+  const std::string text = written(folder, {half, whole});
+  const ReadLog read = parse_log(text, "l");
+  CHECK(read.warnings.empty());
+  const Recording& r = read.runs.at(0);
+  CHECK(values(r) == values(whole));
+  REQUIRE(r.processes.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(r.processes[i].pid == whole.processes[i].pid);
+    CHECK(r.processes[i].program == whole.processes[i].program);
+    CHECK(r.groups.at(i).process == whole.groups[i].process);
+  }
+  CHECK(r.groups.at(4).process == std::nullopt);
+  REQUIRE(r.shared.size() == 1);
+  CHECK((r.shared[0].process == 3 && r.shared[0].count == 40));
+  CHECK(r.account.processes == 43);
+  // A version that does not know of processes reads the line of groups, whose other keys it skips.
+  CHECK_THAT(text, Contains(R"("groups":["all"],"process_of":[0]})"));
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    CHECK(parse_log(text.substr(0, length), "l").runs.size() <= 1);
+  }
+}
+
+TEST_CASE("a log of one process has nothing of sets", "[callpath][log][set]") {
+  const Folder folder;
+  const std::string text = written(folder, growing());
+  CHECK_THAT(text, !Contains("process_of") && !Contains("\"processes\"") && !Contains("shared"));
+}
+
+TEST_CASE("processes of a log must be there", "[callpath][log][set]") {
+  const auto groups = [](const std::string& rest) {
+    return kRunLine + R"({"type":"groups","run":"a","n":1,"first":0,)" + rest + "}\n";
+  };
+  const std::string processes =
+      R"("first_process":0,"processes":[{"pid":7,"program":"cc1"},{"pid":0,"program":"as"}],)";
+  CHECK(refusal(groups(processes + R"("groups":["all","all"],"process_of":[1,null])")).empty());
+  CHECK(refusal(groups(R"("groups":[])")).empty());
+  CHECK_THAT(refusal(groups(processes + R"("groups":["all"],"process_of":[2])")),
+             Contains("l:2") && Contains("there is no process 2; 2 were named before"));
+  CHECK_THAT(refusal(groups(processes + R"("groups":["all"],"process_of":[])")),
+             Contains("not each group has its process"));
+  CHECK_THAT(refusal(groups(processes + R"("groups":["all"],"process_of":7)")),
+             Contains("\"process_of\" is not a list"));
+  CHECK_THAT(refusal(groups(R"("first_process":1,"processes":[{"pid":7}],"groups":[])")),
+             Contains("\"first_process\" is 1, but 0 were named before"));
+  CHECK_THAT(refusal(groups(R"("first_process":0,"processes":[{"pid":-7}],"groups":[])")),
+             Contains("negative"));
+  CHECK_THAT(refusal(groups(R"("first_process":0,"processes":["cc1"],"groups":[])")),
+             Contains("list of objects"));
+  CHECK_THAT(refusal(kRunLine + R"({"type":"losses","run":"a","n":1,"shared":[{"process":0}]})"),
+             Contains("no process 0"));
+}
+
+TEST_CASE("lines of a newer version are among those that are counted", "[callpath][log]") {
+  const std::string fresh = R"({"type":"weather","run":"a","n":2})"
+                            "\n";
+  const std::string groups = R"({"type":"groups","run":"a","n":3,"first":0,"groups":["all"]})"
+                             "\n";
+  const ReadLog read = parse_log(kRunLine + kModuleLine + fresh + groups, "l");
+  CHECK(read.runs.at(0).groups.size() == 1);
+  REQUIRE(read.warnings.size() == 1);
+  CHECK_THAT(read.warnings[0].text(), Contains("weather"));
+  CHECK(parse_log(R"({"type":"weather","run":"b","n":0})", "l").runs.empty());
+}
+
 TEST_CASE("cells of a log must be of nodes that are there, and add up", "[callpath][log]") {
   const std::string begin =
       kRunLine + kModuleLine +

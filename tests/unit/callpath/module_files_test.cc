@@ -43,7 +43,9 @@ unwind::MappedFile mapped(const std::string& path) {
   return file;
 }
 
-void add(ModuleFiles& files, const std::string& path) { files.add(files.open(mapped(path)), path); }
+void add(ModuleFiles& files, const std::string& path) {
+  files.add(files.open(getpid(), mapped(path)), path);
+}
 
 // No further file can be opened meanwhile.
 class NoDescriptors {
@@ -67,7 +69,7 @@ class NoDescriptors {
 
 TEST_CASE("of any number of files few are open, and others are opened again", "[callpath]") {
   const Folder folder;
-  ModuleFiles files(getpid());
+  ModuleFiles files;
   const std::size_t before = open_descriptors();
   constexpr int kFiles = 300;
   for (int i = 0; i < kFiles; ++i) add(files, written(folder, i, "text"));
@@ -82,7 +84,7 @@ TEST_CASE("of any number of files few are open, and others are opened again", "[
 
 TEST_CASE("a name that means another file by now does not count", "[callpath]") {
   const Folder folder;
-  ModuleFiles files(getpid());
+  ModuleFiles files;
   for (int i = 0; i < 300; ++i) add(files, written(folder, i, "text"));
   const std::string path = folder.file("lib0.so");
   std::filesystem::rename(written(folder, 1000, "another text"), path);
@@ -91,7 +93,7 @@ TEST_CASE("a name that means another file by now does not count", "[callpath]") 
 
 TEST_CASE("time without names is told if files could not be opened", "[callpath]") {
   const Folder folder;
-  ModuleFiles files(getpid());
+  ModuleFiles files;
   Recording recording;
   for (std::uint32_t i = 0; i < 2; ++i) {
     recording.modules.push_back({written(folder, static_cast<int>(i), "text"), ""});
@@ -104,7 +106,7 @@ TEST_CASE("time without names is told if files could not be opened", "[callpath]
   {
     const auto file = mapped(recording.modules[1].path);
     const NoDescriptors none;
-    files.add(files.open(file), file.path);
+    files.add(files.open(getpid(), file), file.path);
   }
   files.warn(recording);
   REQUIRE(recording.warnings.size() == 1);
@@ -116,11 +118,11 @@ TEST_CASE("time without names is told if files could not be opened", "[callpath]
 
 TEST_CASE("where too many files are open, others are closed for the next", "[callpath]") {
   const Folder folder;
-  ModuleFiles files(getpid());
+  ModuleFiles files;
   for (int i = 0; i < 3; ++i) add(files, written(folder, i, "text"));
   const auto file = mapped(written(folder, 3, "text"));
   const NoDescriptors none;
-  CHECK(files.open(file).fd);
+  CHECK(files.open(getpid(), file).fd);
 }
 
 }  // namespace causalctl::callpath

@@ -2,6 +2,10 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "controller/base/error.h"
 #include "controller/callpath/filter.h"
@@ -174,6 +178,61 @@ TEST_CASE("it is told where two recordings are not alike", "[callpath][sides]") 
   CHECK_THAT(sides.notes[1], Contains("OLD is of /srv/other, NEW of /srv/v2/bin/server"));
   CHECK_THAT(sides.notes[2], Contains("OLD has a sample each 3 ms"));
   CHECK_THAT(sides.notes[3], Contains("70.0 % are complete in OLD and 98.0 % in NEW"));
+}
+
+TEST_CASE("two sets are compared by program", "[callpath][sides][set]") {
+  Recording before = set_recording();
+  cut(before, 4);
+  Recording after = before;
+  after.pid = 900;
+  after.processes = {{900, "make"}, {901, "cc1"}, {902, "cc1"}, {903, "ld"}};
+  after.shared.clear();
+  after.account.processes = 4;
+  const Sides sides = present_sides({before}, {after}, {});
+  CHECK(sides.notes.empty());
+  CHECK((sides.before.head.processes == 43 && sides.after.head.processes == 4));
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> rows;
+  for (std::size_t node = 1; node < sides.profile.nodes.size(); ++node) {
+    const auto& frame = sides.profile.frames[sides.profile.nodes[node].frame];
+    if (!frame.is_group()) continue;
+    CHECK(frame.stands == report::callpath::Stands::program);
+    for (const std::size_t part : sides.before.parts) {
+      rows[frame.function].first += totals(sides.profile, part)[node];
+    }
+    for (const std::size_t part : sides.after.parts) {
+      rows[frame.function].second += totals(sides.profile, part)[node];
+    }
+  }
+  using Row = std::pair<std::uint64_t, std::uint64_t>;
+  CHECK(rows.size() == 4);
+  CHECK(rows["cc1"] == Row{80'000'000, 80'000'000});
+  CHECK(rows["as"] == Row{10'000'000, 0});
+  CHECK(rows["ld"] == Row{0, 10'000'000});
+}
+
+TEST_CASE("programs of which none is in both recordings are left out", "[callpath][sides][set]") {
+  Recording after = set_recording();
+  for (Process& process : after.processes) process.program += "-2";
+  const Sides sides = present_sides({set_recording()}, {after}, {});
+  REQUIRE(sides.notes.size() == 1);
+  CHECK_THAT(sides.notes[0], Contains("Programs are left out"));
+  for (const auto& frame : sides.profile.frames) CHECK_FALSE(frame.is_group());
+  CHECK(own_of(sides, sides.before, "c") == 90'000'000);
+}
+
+TEST_CASE("groups of threads of a program that only one set has are rows",
+          "[callpath][sides][set]") {
+  Recording before = set_recording();
+  before.groups[2].name = "worker";
+  Recording after = set_recording();
+  after.processes[1].program = after.processes[2].program = "cc2";
+  const Sides sides = present_sides({before}, {after}, {});
+  CHECK(sides.notes.empty());
+  std::vector<std::string> names;
+  for (const auto& frame : sides.profile.frames) {
+    if (frame.stands == report::callpath::Stands::threads) names.push_back(frame.function);
+  }
+  CHECK(names == std::vector<std::string>{"all", "worker"});
 }
 
 TEST_CASE("files have the paths of the other recording", "[callpath][sides]") {

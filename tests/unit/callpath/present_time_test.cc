@@ -94,4 +94,38 @@ TEST_CASE("what kept the process from running is told", "[callpath][present]") {
   CHECK(has(lines_of(r), "In 75.0 % of the time in which threads could run"));
 }
 
+TEST_CASE("of a set it is told what its processes have in common", "[callpath][present][set]") {
+  Recording r = set_recording();
+  r.wall_ns = kSecond;
+  r.account.cpu_ns = kSecond;
+  r.account.unreadable_program = true;
+  r.account.stopped_ns = kSecond / 4;
+  r.account.halted_at_end = "stopped";
+  CHECK(has(lines_of(r), "90.0 % of the CPU time is missing: the kernel counts 1.0 s"));
+  CHECK(has(lines_of(r), "A process has executed a program"));
+  CHECK(has(lines_of(r),
+            "The processes were stopped by a signal (SIGSTOP) for 250 ms of the 1.0 s, "
+            "and are so still; kill -CONT lets them go on."));
+  r.account.tracer = 12;
+  CHECK(
+      has(lines_of(r), "stopped by their tracer, process 12, for 250 ms of the 1.0 s, and are so"));
+  r.account.frozen_ns = kSecond;
+  r.account.halted_at_end = "frozen";
+  CHECK(has(lines_of(r),
+            "The processes were frozen by their control group all the time (1.0 s), "
+            "and are so still; thaw them."));
+  r.account.held_back_ns = 4 * kSecond;
+  CHECK(has(lines_of(r), "Their control group may use a limited share"));
+}
+
+TEST_CASE("the limits of a set are told as warnings", "[callpath][present][set]") {
+  Recording r = set_recording();
+  r.account.names_merged = 3;
+  const std::vector<std::string> warnings = present(std::array{r}).warnings;
+  CHECK(has(warnings, "threads had more than 256 names in a process, or 4096 in all"));
+  CHECK(has(warnings,
+            "the first 512 processes are told apart: 40 further ones count together "
+            "by program, as \"as (others)\""));
+}
+
 }  // namespace causalctl::callpath

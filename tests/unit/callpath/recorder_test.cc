@@ -31,10 +31,10 @@ struct RecorderFixture {
                chain.end = end;
                return chain;
              },
-             [](Address address, bool is_call) {
+             [](Pid, Address address, bool is_call) {
                return static_cast<callpath::LocationId>(address + (is_call ? 1000 : 0));
              },
-             [](Tid thread) { return "name" + std::to_string(thread); },
+             [](Pid, Tid thread) { return "name" + std::to_string(thread); },
              [](const perf::SampleEvent& sample) { return sample.events * 10; },
              [this](const char* name) {
                outside.emplace_back(name);

@@ -51,6 +51,33 @@ Recording small_recording() {
   return r;
 }
 
+Recording set_recording() {
+  Recording r = small_recording();
+  r.pid = 100;
+  r.executable = "/usr/bin/make";
+  r.processes = {{100, "make"}, {101, "cc1"}, {102, "cc1"}, {0, "as"}};
+  r.shared = {{3, 40}};
+  r.account.processes = 43;
+  r.groups.clear();
+  for (std::uint32_t process = 0; process < 4; ++process) {
+    r.groups.push_back({"all", {}, process});
+  }
+  r.slices.clear();
+  const auto sample = [&](std::uint32_t group, NodeId node, std::uint64_t count) {
+    r.add({0, group, Metric::samples}, node, count);
+    r.add({0, group, Metric::cpu_ns}, node, count * 1'000'000);
+  };
+  const NodeId a_c = 3, a_c_c = 5, main_c = 7, z = 9;  // ends of the small recording's paths
+  sample(0, a_c, 10);
+  sample(1, a_c, 40);
+  sample(1, main_c, 20);
+  sample(2, a_c_c, 20);
+  sample(3, z, 10);
+  r.add({0, 0, Metric::blocked_ns}, a_c, 500'000'000);
+  r.add({0, 0, Metric::waits}, a_c, 4);
+  return r;
+}
+
 void cut(Recording& recording, std::size_t parts) {
   for (std::size_t i = 0; i < parts; ++i) {
     Part& part = recording.parts.emplace_back();

@@ -12,6 +12,10 @@ namespace causalctl::callpath {
 // line 12; c calls itself. libz.so has code without symbols.
 Recording small_recording();
 
+// A build of 43 processes: make, two processes of cc1, and 40 of as, which share an entry. make has
+// 10 of the 100 samples and waits, cc1 has 60 and 20, as has 10.
+Recording set_recording();
+
 // Gives the recording parts of equal length, in which all values grow evenly.
 void cut(Recording& recording, std::size_t parts);
 

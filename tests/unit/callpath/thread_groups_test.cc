@@ -57,7 +57,7 @@ TEST_CASE("threads with one start are a group, with the name of the function", "
   r.add({0, worker, Metric::samples}, 1, 1);
   std::vector<std::string> names;
   for (const auto& frame : present(std::array{r}).frames) {
-    if (frame.is_group) names.push_back(frame.function);
+    if (frame.is_group()) names.push_back(frame.function);
   }
   CHECK(names == std::vector<std::string>{"main", "a(int)"});
   groups.executed();
@@ -85,6 +85,55 @@ TEST_CASE("names beyond a few hundred are merged by pattern", "[callpath]") {
   for (int i = 0; i < 500; ++i) group_named(std::string(1 + i % 100, 'a' + i % 26) + "1");
   CHECK(r.groups.size() == kMostNames + kMostPatterns + 1);
   CHECK(r.groups.back().name == "[other threads]");
+}
+
+TEST_CASE("threads of different processes are in different groups", "[callpath][set]") {
+  Recording r = small_recording();
+  r.groups.clear();
+  ThreadGroups groups(Grouping::by_name, r);
+  const ThreadId threads[] = {kOne, kTwo, kThree};
+  for (const ThreadId thread : threads) groups.named(thread, "worker");
+  groups.belongs(kOne, 0);
+  groups.belongs(kTwo, 0);
+  groups.belongs(kThree, 1);
+  CHECK(groups.group_of(kOne) == groups.group_of(kTwo));
+  CHECK(groups.group_of(kOne) != groups.group_of(kThree));
+  REQUIRE(r.groups.size() == 2);
+  CHECK((r.groups[0].name == "worker" && r.groups[1].name == "worker"));
+  CHECK((r.groups[0].process == 0U && r.groups[1].process == 1U));
+  groups.belongs(kTwo, 2);  // it has executed another program
+  CHECK(r.groups[groups.group_of(kTwo)].process == 2U);
+}
+
+TEST_CASE("a thread of a process that executes a program has no known start", "[callpath][set]") {
+  Recording r = small_recording();
+  r.groups.clear();
+  ThreadGroups groups(Grouping::by_start, r);
+  groups.belongs(kOne, 0);
+  groups.belongs(kTwo, 1);
+  groups.began(kOne, 0);
+  groups.began(kTwo, 0);
+  CHECK(groups.group_of(kOne) != groups.group_of(kTwo));
+  groups.belongs(kOne, 0);
+  CHECK_FALSE(groups.wants_start(kOne));
+  groups.belongs(kOne, 2);
+  CHECK(groups.wants_start(kOne));
+  CHECK_FALSE(groups.wants_start(kTwo));
+}
+
+TEST_CASE("names of the threads of all processes are bounded", "[callpath][set]") {
+  Recording r;
+  ThreadGroups groups(Grouping::by_name, r);
+  for (std::uint32_t process = 0; process < 100; ++process) {
+    groups.belongs(kOne, process);
+    for (int i = 0; i < 300; ++i) {
+      groups.named(kOne, "w" + std::to_string(i) + "x" + std::string(1 + i % 26, 'a'));
+      CHECK(r.groups[groups.group_of(kOne)].process == process);
+    }
+  }
+  CHECK(r.groups.size() <= kMostGroups + 2 * 100);
+  CHECK(r.groups.back().name == kOtherThreads);
+  CHECK(r.account.names_merged > 0);
 }
 
 }  // namespace causalctl::callpath

@@ -38,6 +38,11 @@ Profile grouped_threads() {
   return causalctl::callpath::present(std::array{r});
 }
 
+Profile set(bool by_process = false) {
+  return causalctl::callpath::present(std::array{causalctl::callpath::set_recording()}, "",
+                                      by_process);
+}
+
 using Values = std::map<std::string, std::uint64_t>;
 
 // What each function has of its own, in the first column: what all formats must agree on.
@@ -131,6 +136,69 @@ TEST_CASE("text reports of call paths are as in the golden files", "[report][cal
   check_golden(
       render_text(causalctl::callpath::present(std::array{nothing}), By::overview, false, 80),
       "callpath/empty.txt");
+}
+
+TEST_CASE("reports of a set are as in the golden files", "[report][callpath][set]") {
+  check_golden(render_text(set(), By::overview, false, 100), "callpath/set.txt");
+  check_golden(render_text(set(true), By::overview, false, 100), "callpath/set_process.txt");
+  check_golden(render_json(set()), "callpath/set.json");
+}
+
+TEST_CASE("a table of programs has ten rows", "[report][callpath][set]") {
+  Profile profile = set();
+  for (int i = 0; i < 9; ++i) profile.programs.push_back({"p\033" + std::to_string(i), 1, 0, 0});
+  const std::string text = render_text(profile, By::function, false, 80);
+  CHECK_THAT(text,
+             Contains("p\\x1b6\n… and 2 more: --format json\n") || Contains("6\n… and 2 more"));
+  CHECK_THAT(text, !Contains("\033"));
+  profile.programs.resize(1);
+  CHECK_THAT(render_text(profile, By::function, false, 80), !Contains("processes   CPU time"));
+}
+
+TEST_CASE("a set is called by its first program and the number of the others",
+          "[report][callpath][set]") {
+  Profile profile = set();
+  CHECK_THAT(render_text(profile, By::function, false, 80),
+             Contains("make and 42 other processes: 100 samples in 2.0 s"));
+  CHECK_THAT(render_html(profile),
+             Contains("Call paths of make and 42 other processes") &&
+                 Contains("cc1 80.0 % (2 processes), make 10.0 % (1 process)"));
+  profile.processes = 2;
+  CHECK_THAT(render_text(profile, By::function, false, 80), Contains("make and 1 other process: "));
+  profile.program.clear();
+  CHECK_THAT(render_text(profile, By::function, false, 80), Contains("2 processes: 100 samples"));
+}
+
+TEST_CASE("all formats have the programs and processes of a set", "[report][callpath][set]") {
+  CHECK_THAT(render_folded(set()), Contains("make;main;a(int);b(int);c 10000000\n") &&
+                                       Contains("cc1;main;a(int);b(int);c 40000000\n"));
+  CHECK_THAT(render_folded(set(true)), Contains("as (others);main;c;[libz.so.1] 10000000\n"));
+  for (const bool by_process : {false, true}) {
+    const Profile profile = set(by_process);
+    const std::string name = by_process ? "cc1 (process 101)" : "cc1";
+    for (const auto render : {render_json, render_speedscope, render_firefox, render_hatchet,
+                              render_html, render_callgrind}) {
+      CHECK_THAT(render(profile), Contains(name));
+    }
+    const std::string pprof = unpacked(render_pprof(profile));
+    CHECK_THAT(pprof, Contains(by_process ? "process" : "program") && Contains(name));
+    CHECK_THAT(pprof, !Contains("threads"));
+    Values own;
+    const json report = json::parse(render_json(profile));
+    for (const json& each : report.at("functions")) {
+      own[each["name"]] = each["own"][0];
+    }
+    CHECK(without_zeros(own) == kOwn);
+  }
+}
+
+TEST_CASE("a program with the name of a function is told from it", "[report][callpath][set]") {
+  causalctl::callpath::Recording r = causalctl::callpath::set_recording();
+  for (auto& process : r.processes) {
+    if (process.program == "make") process.program = "main";
+  }
+  const std::string text = render_folded(causalctl::callpath::present(std::array{r}));
+  CHECK_THAT(text, Contains("program: main;server:main;a(int)"));
 }
 
 TEST_CASE("events have trees of their own, or the one that was chosen has", "[report][callpath]") {

@@ -98,8 +98,9 @@ TEST_CASE("docs/report-format.md names each key of the JSON report", "[report]")
 
 TEST_CASE("docs/callpath-format.md names each field of the log", "[report][callpath][log]") {
   namespace rows = causalctl::callpath::log_rows;
-  Keys keys = {"first", "locations", "strings", "frames", "nodes", "groups",
-               "cells", "metrics",   "epoch",   "group",  "kind",  "n"};
+  Keys keys = {"first",      "locations",     "strings",   "frames", "nodes",  "groups",
+               "cells",      "metrics",       "epoch",     "group",  "kind",   "n",
+               "process_of", "first_process", "processes", "pid",    "program"};
   add_keys(rows::first(), keys);
   add_keys(rows::so_far(), keys);
   add_keys(rows::last(), keys);
@@ -116,6 +117,7 @@ TEST_CASE("docs/callpath-format.md names each field of the log", "[report][callp
 TEST_CASE("docs/callpath-format.md names each key of the JSON report", "[report][callpath]") {
   Keys keys;
   add_keys_of_report(nlohmann::json::parse(golden_text("callpath/report.json")), keys);
+  add_keys_of_report(nlohmann::json::parse(golden_text("callpath/set.json")), keys);
   CHECK(keys.size() > 35);
   CHECK(missing(keys, golden_text("../../docs/callpath-format.md")) == Keys{});
 }

@@ -150,6 +150,28 @@ TEST_CASE("a thread that was not read says why", "[stacks]") {
   CHECK(contains(render_text(process, {}), "  no stack: process 9 (gdb) traces it"));
 }
 
+TEST_CASE("a process of a set that was not read is told of in a line", "[stacks]") {
+  CHECK(render_text(NotRead{12, "a\033", true, "no such process: 12"}) ==
+        "process 12 (a?): no stacks: it has ended\n");
+  CHECK(render_text(NotRead{12, "a", false, "process 12 (a) cannot be traced"}) ==
+        "process 12 (a): no stacks: process 12 (a) cannot be traced\n");
+}
+
+TEST_CASE("the document of a set has those of its processes", "[stacks]") {
+  const std::string one = render_json(server());
+  const SetHead head{"--match \xff (3 processes)", {{12, "a\xff", true, "gone"}}, {"a warning"}};
+  const auto json = nlohmann::json::parse(render_json(head, {one, one}));
+  CHECK(json["version"] == 1);
+  CHECK(json["processes"].size() == 2);
+  CHECK(json["processes"][1] == nlohmann::json::parse(one));
+  CHECK(json["not_read"][0]["pid"] == 12);
+  CHECK(json["not_read"][0]["ended"] == true);
+  CHECK(json["warnings"][0] == "a warning");
+  const auto none = nlohmann::json::parse(render_json(SetHead{}, {}));
+  CHECK(none["processes"].empty());
+  CHECK(none["warnings"].empty());
+}
+
 TEST_CASE("docs/stacks.md names each key of the JSON output", "[stacks]") {
   std::ostringstream page;
   page << std::ifstream(std::string(GOLDEN_FOLDER) + "/../../docs/stacks.md").rdbuf();
@@ -161,6 +183,9 @@ TEST_CASE("docs/stacks.md names each key of the JSON output", "[stacks]") {
   add(json);
   add(json["threads"][0]);
   add(json["threads"][0]["frames"][0]);
+  const auto set = nlohmann::json::parse(render_json({"", {{12, "a", true, ""}}, {}}, {}));
+  add(set);
+  add(set["not_read"][0]);
   CHECK(keys.size() > 20);
   for (const std::string& key : keys) {
     CAPTURE(key);

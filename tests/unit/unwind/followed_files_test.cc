@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -105,6 +107,58 @@ TEST_CASE("code in no file leaves the file around it", "[unwind]") {
   compiled.end = compiled.start + kPage;
   compiled.executable = true;
   CHECK(paths(files.mapped(compiled)) == std::vector{library.path_});
+}
+
+TEST_CASE("what was noted together is as if it was taken one by one", "[unwind]") {
+  const test::Folder folder;
+  const Library early(folder, "early.so", 1, 3, 5);
+  const Library late(folder, "late.so", 6, 8, 9);
+  const Library in_front(folder, "in_front.so", 1, 2, 12);
+  procfs::Map compiled;
+  compiled.start = kPlace + 0x20 * kPage;
+  compiled.end = compiled.start + kPage;
+  compiled.executable = true;
+  procfs::Map elsewhere = early.code();
+  elsewhere.start += 0x100 * kPage;
+  elsewhere.end += 0x100 * kPage;
+  std::vector<std::size_t> order = {0, 1, 2, 3, 4};
+  const std::vector<procfs::Map> lines = {early.code(), late.code(), in_front.code(), compiled,
+                                          elsewhere};
+  const bool has_data = GENERATE(false, true);
+  do {
+    FollowedFiles noted(getpid());
+    FollowedFiles one_by_one(getpid());
+    if (has_data) noted.take(late.lines());
+    if (has_data) one_by_one.take(late.lines());
+    for (const std::size_t each : order) noted.note(lines[each]);
+    for (const std::size_t each : order) one_by_one.mapped(lines[each]);
+    REQUIRE(noted.files() == one_by_one.files());
+    REQUIRE(noted.maps().size() == one_by_one.maps().size());
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("what was noted of a process that is gone is taken later", "[unwind]") {
+  const test::Folder folder;
+  const Library first(folder, "first.so", 1, 3, 5);
+  const Library second(folder, "second.so", 1, 2, 3);
+  constexpr Pid kGone = 0x7ffffffe;  // a number that no process has
+  const auto shared = std::make_shared<ImageFiles>();
+  FollowedFiles files(kGone, shared, first.lines());
+  files.note(second.code());
+  CHECK(shared->size() == 1);
+  std::filesystem::remove(second.path_);
+  const auto found = files.files();
+  REQUIRE(paths(found) == std::vector{second.path_});
+  CHECK(found[0].bias == kPlace);
+  CHECK(found[0].end == kPlace + 3 * kPage);
+  CHECK(files.maps().size() == 1);
+  FollowedFiles child(kGone, shared, files.maps());
+  CHECK(child.files() == found);
+  files.note(first.code());
+  files.unmap_all();
+  CHECK(files.files().empty());
+  CHECK(files.maps().empty());
+  CHECK(child.files() == found);
 }
 
 }  // namespace causalctl::unwind

@@ -1,0 +1,99 @@
+// The processes of a recording: what each has mapped and when, how its stacks are unwound, and
+// where its addresses are. Shell.
+//
+// A process that was forked begins with the mappings of its parent; any other with those that /proc
+// tells. A process may have ended before its first sample is read: what records tell of it is
+// enough.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "controller/callpath/places.h"
+#include "controller/callpath/process_list.h"
+#include "controller/callpath/process_places.h"
+#include "controller/callpath/recording.h"
+#include "controller/callpath/still_threads.h"
+#include "controller/perf/events.h"
+#include "controller/symbols/mappings.h"
+#include "unwind/image_files.h"
+#include "unwind/unwinder.h"
+
+namespace causalctl::callpath {
+
+class Processes {
+ public:
+  // With `belongs`, each becomes one of Recording::processes, and one more with each program that
+  // it executes: belongs() is told which one a thread is of from now on. All must outlive this
+  // object.
+  Processes(Places& places, Recording& recording,
+            std::function<void(ThreadId, std::uint32_t process)> belongs);
+
+  // A process that is there, before the first event. Throws Error, or TargetGone, if it is the only
+  // one and its mappings cannot be read.
+  void add(Pid process);
+  void read_mappings();  // of all, once records flow
+  // In time order, each before the recorder takes it.
+  void take(const perf::Event& event);
+  // Reads mappings again if records were lost, of some processes at a time.
+  void lost(std::uint64_t records, Nanoseconds now_ns);
+  // Reads what has been added to the names of code that is compiled at run time.
+  void read_compiled();
+  // Forgets processes of a set without threads, but for the latest. Call it when no event of before
+  // is still to come.
+  void forget_ended();
+
+  // Whether it is known what the thread's process had mapped at this time.
+  bool are_mappings_known(ThreadId thread, Nanoseconds time_ns) const;
+  Stacks stacks_of(ThreadId thread);      // of its process
+  Pid process_of(ThreadId thread) const;  // 0 if it is not known
+  // Returns null if it is not known.
+  ProcessPlaces* places_of(Pid process);
+  // Returns those whose addresses were asked for last, the latest first.
+  const std::vector<Pid>& latest() const { return latest_; }
+
+  void mend_stacks();  // of all, at the beginning
+
+ private:
+  struct Process {
+    Process(Pid pid, ProcessPlaces of, std::unique_ptr<unwind::Unwinder> by);
+
+    ProcessPlaces places;
+    std::unique_ptr<unwind::Unwinder> unwinder;
+    symbols::Following<unwind::Unwinder> following;
+    symbols::Mappings mappings;
+    std::size_t threads = 0;
+    std::string program;
+    std::optional<std::uint32_t> entry;  // in Recording::processes
+    std::optional<ThreadId> executed;    // by this thread, another program, which has no name yet
+    Nanoseconds executed_ns = 0;         // when it was
+    bool has_begun = false;              // a thread of it was told
+    bool is_listed_ended = false;        // it is in ended_
+  };
+
+  Process* find(Pid process);
+  Process* find(ThreadId thread);
+  Process& begin(const perf::ThreadStartEvent& start);
+  void name_program(Pid pid, Process& process, const perf::Event& event);
+
+  Places& places_;
+  std::function<void(ThreadId, std::uint32_t)> belongs_;
+  ProcessList list_;
+  std::shared_ptr<unwind::ImageFiles> files_;
+  std::map<Pid, std::unique_ptr<Process>> processes_;
+  std::map<ThreadId, Pid> process_of_;
+  std::vector<Pid> latest_;
+  std::deque<Pid> ended_;   // the oldest first; a number may be of a later process by now
+  std::uint64_t lost_ = 0;  // records, so far
+  Pid last_read_ = 0;       // whose mappings were read again
+};
+
+}  // namespace causalctl::callpath

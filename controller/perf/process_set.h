@@ -1,0 +1,41 @@
+// Which processes a session watches, and how the set changes while it does.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "controller/base/types.h"
+
+namespace causalctl::perf {
+
+class ProcessSet {
+ public:
+  virtual ~ProcessSet() = default;
+
+  // Returns the members of the present, as /proc tells, in ascending order. None is ours.
+  virtual std::vector<Pid> present() = 0;
+  // Whether a child of a member is a member from its birth on.
+  virtual bool takes_children() const = 0;
+  // Whether there can be a new member at any time; otherwise the set ends with its last member.
+  virtual bool is_open() const = 0;
+  // Tells of a process that runs another program from now on. `name` is the kernel's name of it
+  // (/proc/PID/comm). Returns whether it is a member. It may be gone by now: a member of which
+  // nothing else is known stays one.
+  virtual bool after_exec(Pid process, std::string_view name, bool is_member) = 0;
+};
+
+// One process, without its children.
+class OneProcess final : public ProcessSet {
+ public:
+  explicit OneProcess(Pid process) : process_(process) {}
+
+  std::vector<Pid> present() override { return {process_}; }
+  bool takes_children() const override { return false; }
+  bool is_open() const override { return false; }
+  bool after_exec(Pid, std::string_view, bool is_member) override { return is_member; }
+
+ private:
+  Pid process_;
+};
+
+}  // namespace causalctl::perf

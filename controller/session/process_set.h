@@ -1,0 +1,76 @@
+// The sets of processes that a user can name, as a session watches them (perf/process_set.h).
+//
+//   kind        members                                                    ends
+//   processes   those with given PIDs, without their children              with the last
+//   children    a process and all below it; they stay when a parent ends   with the last
+//   match       those with a name; their children until they exec          never
+//   cgroup      those in a cgroup or below it                              never
+//   service     those in the cgroup of a systemd unit                      never
+//   all         all                                                        never
+//
+// No set has kernel threads, zombies or causalctl. A set that never ends has none of the processes
+// that causalctl has started either.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "controller/perf/process_set.h"
+
+namespace causalctl::session {
+
+inline constexpr std::size_t kMostProcesses = 10'000;
+
+enum class SetKind : std::uint8_t { processes, children, match, cgroup, service, all };
+
+struct SetDescription {
+  SetKind kind = SetKind::all;
+  std::vector<Pid> pids;  // of processes; of children: the one above all others
+  std::string text;       // of match: a name or glob; of cgroup: a path; of service: a unit
+};
+
+// The processes of causalctl: those given, and all below them.
+class OwnProcesses {
+ public:
+  explicit OwnProcesses(std::vector<Pid> given);
+
+  const std::vector<Pid>& given() const { return given_; }
+  std::vector<Pid> now() const;  // in ascending order
+  bool have(Pid pid) const;
+
+ private:
+  std::vector<Pid> given_;  // in ascending order
+};
+
+class BoundedSet : public perf::ProcessSet {
+ public:
+  std::vector<Pid> present() final;  // at most kMostProcesses
+  // Returns how many processes the last present() has left out because of the bound.
+  std::size_t left_out() const { return left_out_; }
+
+ protected:
+  explicit BoundedSet(OwnProcesses ours) : ours_(std::move(ours)) {}
+  const OwnProcesses& ours() const { return ours_; }
+
+ private:
+  virtual std::vector<Pid> all_present() = 0;  // in ascending order, without a bound
+
+  OwnProcesses ours_;
+  std::vector<Pid> present_;
+  std::size_t left_out_ = 0;
+};
+
+// Returns a warning if the set is larger than the bound, otherwise "". Pure.
+std::string text_of_left_out(std::size_t left_out);
+
+// `ours` are processes of causalctl; what they have started is found by /proc. Processes and
+// children whose PIDs are not there are no members, nor are later ones with the same numbers.
+std::unique_ptr<BoundedSet> make_process_set(const SetDescription& description,
+                                             std::vector<Pid> ours);
+
+}  // namespace causalctl::session

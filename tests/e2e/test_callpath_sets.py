@@ -1,0 +1,153 @@
+"""`causalctl callpath SET`: what several processes do, told apart by program and by process."""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+import schemas
+from fixture import wait_until
+
+SPIN = """
+import os, sys, time
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+"""
+
+
+def callpath(options, folder, *words, timeout=100):
+    done = subprocess.run([options.causalctl, "callpath", "--quiet", "--format", "json", *map(str, words)],
+                          capture_output=True, text=True, timeout=timeout, check=False, cwd=folder)
+    schemas.check_output(words, done, folder)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout[done.stdout.index("{"):])
+
+
+def reported(options, folder, *words):
+    done = subprocess.run([options.causalctl, "report", "callpath.jsonl", "--format", "json", *words],
+                          capture_output=True, text=True, timeout=60, check=False, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@contextlib.contextmanager
+def waiting(*command, **more):
+    """Yields a process that begins its work once a line is written to it."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True, start_new_session=True,
+                          **more) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def recorded(options, folder, *words, until):
+    """Records, beginning before until() is called and ending after it."""
+    log = folder / "callpath.jsonl"
+    with subprocess.Popen([options.causalctl, "callpath", "--quiet", "--format", "json", *map(str, words)],
+                          stdout=subprocess.PIPE, text=True, cwd=folder) as recorder:
+        try:
+            assert wait_until(log.exists, 20)
+            time.sleep(0.5)
+            until()
+            recorder.send_signal(2)
+            output, _ = recorder.communicate(timeout=60)
+        finally:
+            recorder.kill()
+    assert recorder.returncode == 0
+    return json.loads(output[output.index("{"):])
+
+
+def cpu_s_by_top(profile):
+    """Returns the CPU time of each row at the top, in seconds."""
+    column = [each["name"] for each in profile["columns"]].index("cpu")
+    return {profile["frames"][node["frame"]]["function"]: node["total"][column] / 1e9
+            for node in profile["nodes"] if node["parent"] == 0}
+
+
+# --- a build: processes that live for milliseconds ---
+
+def test_children_of_a_build_are_seen_whole(options, tmp_path):
+    source = tmp_path / "unit.c"
+    source.write_text("".join(f"int f{i}(int x) {{ return x * {i} + (x >> {i % 31}); }}\n"
+                              for i in range(200)))
+    units = 40
+    rules = "".join(f"u{i}.o: unit.c\n\tgcc -O2 -c unit.c -o u{i}.o\n" for i in range(units))
+    (tmp_path / "Makefile").write_text(f"all: {' '.join(f'u{i}.o' for i in range(units))}\n{rules}")
+    with waiting("sh", "-c", "read go; make -j2 >make.log 2>&1; echo done; read end", cwd=tmp_path,
+                 stdout=subprocess.PIPE) as shell:
+        used = []
+
+        def build():
+            shell.stdin.write("go\n")
+            shell.stdin.flush()
+            assert shell.stdout.readline() == "done\n"
+            used.append(children_cpu_s(shell.pid))
+        profile = recorded(options, tmp_path, "--children", shell.pid, until=build)
+    by_program = cpu_s_by_top(profile)
+    assert {"make", "cc1"} <= set(by_program), by_program
+    assert any(name.endswith("as") for name in by_program), by_program  # x86_64-linux-gnu-as
+    assert by_program["cc1"] == max(by_program.values()), by_program
+    # The kernel also counts what it does for a process before its first instruction and after its
+    # end.
+    assert 0.9 * used[0] < sum(by_program.values()) < 1.1 * used[0], (by_program, used)
+    chains = profile["chains"]
+    assert chains["complete"] > 0.95 * (chains["complete"] + chains["incomplete"]), chains
+    assert any(frame["function"] == "main" for frame in profile["frames"])
+    assert len(profile["programs"]) >= 4
+    cc1 = next(each for each in profile["programs"] if each["program"] == "cc1")
+    assert cc1["processes"] == units, cc1
+    by_process = cpu_s_by_top(reported(options, tmp_path, "--by", "process"))
+    assert sum(1 for name in by_process if name.startswith("cc1 (process ")) > units / 2, by_process
+    assert sum(by_process.values()) == pytest.approx(sum(by_program.values()), rel=0.001)
+
+
+def children_cpu_s(pid):
+    """Returns the CPU time of the children that a process has waited for, and theirs."""
+    with open(f"/proc/{pid}/stat", encoding="utf8") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+
+
+# --- several processes of one program ---
+
+def test_two_processes_are_one_program(options, tmp_path):
+    work = SPIN + "sys.stdin.readline()\nwhile True: burn(float(sys.argv[1])); time.sleep(0.02)\n"
+    python = os.path.realpath(sys.executable)
+    with waiting(python, "-c", work, "0.02") as one, waiting(python, "-c", work, "0.06") as other:
+        for each in (one, other):
+            each.stdin.write("go\n")
+            each.stdin.flush()
+        profile = callpath(options, tmp_path, one.pid, other.pid, "--duration", "4s")
+    assert [each["program"] for each in profile["programs"]] == [os.path.basename(python)]
+    assert profile["processes"] == 2
+    by_process = cpu_s_by_top(reported(options, tmp_path, "--by", "process"))
+    shares = {name: value for name, value in by_process.items() if value > 0}
+    assert set(shares) == {f"{os.path.basename(python)} (process {each.pid})" for each in (one, other)}
+    # 1/2 and 3/4 of the time, if there is a core for each.
+    few, many = (shares[f"{os.path.basename(python)} (process {each.pid})"] for each in (one, other))
+    assert few < many
+
+
+def test_an_open_set_sees_programs_that_come(options, tmp_path):
+    program = tmp_path / "comes_later"
+    shutil.copy(os.path.realpath(sys.executable), program)
+    with waiting("sh", "-c", f"read go; {program} -c '{SPIN}\nburn(0.5)'; read end") as shell:
+        def run_it():
+            shell.stdin.write("go\n")
+            shell.stdin.flush()
+            time.sleep(2)
+        # At least one process must be there at the beginning.
+        with waiting(program, "-c", "input()"):
+            profile = recorded(options, tmp_path, "--match", "comes_later", until=run_it)
+    assert [each["program"] for each in profile["programs"]] == ["comes_later"]
+    assert profile["processes"] == 2
+    tops = cpu_s_by_top(profile)
+    assert 0.4 < sum(tops.values()) < 1.5, tops
