@@ -11,7 +11,7 @@
 namespace causalctl::callpath {
 namespace {
 
-constexpr std::size_t kLatest = 4;
+constexpr std::size_t kMostLatest = 4;
 constexpr std::size_t kMostEnded = 32;  // that are kept for what is still asked of them
 constexpr Nanoseconds kLongestUnnamed = 100 * kMillisecond;
 constexpr Nanoseconds kReadFor = 4 * kMillisecond;  // at most, at a time
@@ -62,7 +62,7 @@ ProcessPlaces* Processes::places_of(Pid pid) {
   if (latest_.empty() || latest_.front() != pid) {
     std::erase(latest_, pid);
     latest_.insert(latest_.begin(), pid);
-    if (latest_.size() > kLatest) latest_.pop_back();
+    if (latest_.size() > kMostLatest) latest_.pop_back();
   }
   return &process->places;
 }

@@ -80,7 +80,7 @@ std::uint32_t ThreadGroups::group_of(ThreadId thread) {
       const Location& at = recording_.locations.at(start->second);
       name = fmt::format("{}+{:#x}", unwind::base_name(recording_.modules.at(at.module).path),
                          at.offset);
-      return known->second = group(thread, std::move(name), start->second);
+      return known->second = group(thread, name, start->second);
     }
     name = "[start not known]";
   } else if (grouping_ != Grouping::all) {
@@ -88,7 +88,7 @@ std::uint32_t ThreadGroups::group_of(ThreadId thread) {
     name = named == names_.end() ? "[thread without a name]" : named->second;
     if (grouping_ == Grouping::each) name += fmt::format(" (thread {})", thread.tid);
   }
-  return known->second = group(thread, std::move(name));
+  return known->second = group(thread, name);
 }
 
 void ThreadGroups::began(ThreadId thread, LocationId start) {
@@ -120,7 +120,7 @@ std::string ThreadGroups::merged_name(OfProcess process, const std::string& name
   return has_room && names.size() < kMostNames + kMostPatterns ? pattern : kOtherThreads;
 }
 
-std::uint32_t ThreadGroups::group(ThreadId thread, std::string name,
+std::uint32_t ThreadGroups::group(ThreadId thread, const std::string& name,
                                   std::optional<LocationId> start) {
   const auto of = processes_.find(thread);
   const OfProcess process = of == processes_.end() ? OfProcess() : OfProcess(of->second);

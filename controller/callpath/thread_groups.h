@@ -67,7 +67,8 @@ class ThreadGroups {
  private:
   using OfProcess = std::optional<std::uint32_t>;  // none in a recording of one process
 
-  std::uint32_t group(ThreadId thread, std::string name, std::optional<LocationId> start = {});
+  std::uint32_t group(ThreadId thread, const std::string& name,
+                      std::optional<LocationId> start = {});
   // Returns the name of the group that has the threads of this name.
   std::string merged_name(OfProcess process, const std::string& name);
 

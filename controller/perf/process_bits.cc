@@ -27,7 +27,9 @@ Bit bit_of(Pid process) {
 }  // namespace
 
 ProcessBits::ProcessBits() {
-  LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+  bpf_map_create_opts options{};
+  options.sz = sizeof options;
+  options.map_flags = BPF_F_MMAPABLE;
   constexpr auto kBytes = sizeof(WatchedProcesses);
   const int map =
       bpf_map_create(BPF_MAP_TYPE_ARRAY, "watched", sizeof(std::uint32_t), kBytes, 1, &options);
