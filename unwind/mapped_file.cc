@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "controller/base/base_name.h"
 #include "unwind/elf_image.h"
 #include "unwind/shared_memory.h"
 #include "unwind/vdso.h"
@@ -12,7 +13,6 @@
 namespace causalctl::unwind {
 namespace {
 
-constexpr std::string_view kDeleted = " (deleted)";
 // Text that was moved to anonymous memory lies between other parts of its file, which are at most
 // this many lines away.
 constexpr std::size_t kNeighbours = 16;
@@ -201,10 +201,7 @@ bool Finder::is_moved_text(const procfs::Map& text, const procfs::Map& part) {
 
 }  // namespace
 
-std::string file_path(const procfs::Map& map) {
-  const std::size_t suffix = map.path.ends_with(kDeleted) ? kDeleted.size() : 0;
-  return map.path.substr(0, map.path.size() - suffix);
-}
+std::string file_path(const procfs::Map& map) { return std::string(without_deleted(map.path)); }
 
 std::vector<procfs::Map> with_mapping(std::vector<procfs::Map> maps, const procfs::Map& line) {
   const auto first =

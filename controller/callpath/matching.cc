@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "controller/base/base_name.h"
 #include "controller/base/telling_names.h"
 #include "unwind/names.h"
 
@@ -65,13 +66,8 @@ class Counterparts {
 };
 
 void drop_deleted(std::vector<Recording>& runs) {
-  constexpr std::string_view kEnding = " (deleted)";
   for (Recording& run : runs) {
-    for (Module& module : run.modules) {
-      if (module.path.ends_with(kEnding)) {
-        module.path.resize(module.path.size() - kEnding.size());
-      }
-    }
+    for (Module& module : run.modules) module.path.resize(without_deleted(module.path).size());
   }
 }
 

@@ -28,11 +28,6 @@ std::vector<procfs::Map> maps_of(Pid target) {
 
 bool is_file(const procfs::Map& map) { return map.inode != 0 && map.path.starts_with('/'); }
 
-std::string path_of(const procfs::Map& map) {
-  constexpr std::string_view kDeleted = " (deleted)";
-  return map.path.substr(0, map.path.size() - (map.path.ends_with(kDeleted) ? kDeleted.size() : 0));
-}
-
 // Prefers the path through the target's root, because it stays valid after the mapping is gone. It
 // is wrong if the file was deleted or replaced; then only map_files (which needs CAP_SYS_ADMIN or
 // CAP_CHECKPOINT_RESTORE) leads to the file that runs.
@@ -105,7 +100,8 @@ std::optional<FilePlace> file_place(Pid target, Address address) {
     if (!map.executable || !is_file(map)) return std::nullopt;
     auto readable = readable_path(target, map);
     if (readable.empty()) return std::nullopt;
-    return FilePlace{std::move(readable), path_of(map), map.offset + (address - map.start)};
+    return FilePlace{std::move(readable), unwind::file_path(map),
+                     map.offset + (address - map.start)};
   }
   return std::nullopt;
 }

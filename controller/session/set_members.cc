@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::size_t kLongestName = 15;  // bytes of /proc/PID/comm
 
-std::string_view without_deleted(std::string_view path) {
-  constexpr std::string_view kDeleted = " (deleted)";
-  return path.ends_with(kDeleted) ? path.substr(0, path.size() - kDeleted.size()) : path;
-}
-
 bool is_among(const std::vector<Pid>& sorted, Pid pid) {
   return std::binary_search(sorted.begin(), sorted.end(), pid);
 }

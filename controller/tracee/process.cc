@@ -112,10 +112,8 @@ std::string process_name(Pid pid) {
 }
 
 std::string other_name(std::string_view executed, std::string_view file) {
-  constexpr std::string_view deleted = " (deleted)";
-  if (file.ends_with(deleted)) file.remove_suffix(deleted.size());
   const std::string_view name = base_name(executed);
-  return name == base_name(file) || file.empty() ? "" : std::string(name);
+  return name == base_name(without_deleted(file)) || file.empty() ? "" : std::string(name);
 }
 
 std::string started_as(Pid pid) {
