@@ -17,13 +17,13 @@ struct PidNamespace {
 // Throws Error if the target is in another namespace than we are.
 std::optional<PidNamespace> namespace_of_numbers(Pid target);
 
-// Tells a program with bpf/numbers.bpf.h, before it is loaded, which process is the target.
+// Tells a program with bpf/numbers.bpf.h, before it is loaded, which numbers those of this process
+// and its threads are.
 template <typename Constants>
-void set_target(Constants& constants, Pid target) {
-  const PidNamespace space = namespace_of_numbers(target).value_or(PidNamespace{});
+void set_namespace_of(Constants& constants, Pid process) {
+  const PidNamespace space = namespace_of_numbers(process).value_or(PidNamespace{});
   constants.namespace_device = space.device;
   constants.namespace_inode = space.inode;
-  constants.target = static_cast<std::uint32_t>(target);
 }
 
 }  // namespace causalctl::perf

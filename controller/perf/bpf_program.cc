@@ -1,6 +1,7 @@
 #include "controller/perf/bpf_program.h"
 
 #include <bpf/libbpf.h>
+#include <sys/mman.h>
 
 namespace causalctl::perf {
 
@@ -9,6 +10,16 @@ void throw_if_failed(int result, const char* call) {
   const bool is_forbidden = result == -EPERM || result == -EACCES;
   throw Error::from_errno(call, -result,
                           is_forbidden ? "run as root, or with CAP_BPF and CAP_PERFMON" : "");
+}
+
+void share_map(bpf_map* map, int descriptor) {
+  throw_if_failed(bpf_map__reuse_fd(map, descriptor), "sharing of a BPF map");
+}
+
+Mapping memory_of_map(int descriptor, std::size_t bytes) {
+  void* const address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (address == MAP_FAILED) throw Error::from_errno("mmap of a BPF map", errno);
+  return {address, bytes};
 }
 
 void silence_libbpf() { libbpf_set_print(nullptr); }

@@ -3,15 +3,22 @@
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
 #include <memory>
 
 #include "controller/base/error.h"
+#include "controller/base/fd.h"
+
+struct bpf_map;  // of libbpf
 
 namespace causalctl::perf {
 
 // Throws Error with a hint if a call of libbpf has failed, with a negative errno.
 void throw_if_failed(int result, const char* call);
 void silence_libbpf();  // it writes to standard error otherwise
+// Lets an object that is not loaded yet have the map of this descriptor in place of its own.
+void share_map(bpf_map* map, int descriptor);
+Mapping memory_of_map(int descriptor, std::size_t bytes);  // of an array that can be mapped
 
 template <typename Skeleton>
 class BpfObject {

@@ -68,11 +68,8 @@ long cores_online() { return std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)); }
 
 struct CoreSampling::Program {
   explicit Program(const ProcessBits& processes) {
-    const PidNamespace space = namespace_of_numbers(getpid()).value_or(PidNamespace{});
-    object->rodata->namespace_device = space.device;
-    object->rodata->namespace_inode = space.inode;
-    throw_if_failed(bpf_map__reuse_fd(object->maps.watched_processes, processes.descriptor()),
-                    "sharing of a BPF map");
+    set_namespace_of(*object->rodata, getpid());
+    share_map(object->maps.watched_processes, processes.descriptor());
     object.load();
   }
   int descriptor() const { return bpf_program__fd(object->progs.causalctl_core); }

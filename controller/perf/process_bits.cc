@@ -1,7 +1,6 @@
 #include "controller/perf/process_bits.h"
 
 #include <bpf/bpf.h>
-#include <sys/mman.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -35,9 +34,7 @@ ProcessBits::ProcessBits() {
       bpf_map_create(BPF_MAP_TYPE_ARRAY, "watched", sizeof(std::uint32_t), kBytes, 1, &options);
   throw_if_failed(map < 0 ? -errno : 0, "bpf(BPF_MAP_CREATE)");
   map_ = Fd(map);
-  void* const address = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
-  if (address == MAP_FAILED) throw Error::from_errno("mmap of a BPF map", errno);
-  memory_ = {address, kBytes};
+  memory_ = memory_of_map(map, kBytes);
 }
 
 WatchedProcesses& ProcessBits::bits() const {

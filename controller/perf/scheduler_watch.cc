@@ -4,7 +4,6 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -143,13 +142,6 @@ void read_core(SchedulerBuffer& buffer, std::uint32_t core, SchedulerRecords& in
 
 namespace {
 
-Mapping map_of(const bpf_map* map, std::size_t bytes) {
-  void* const address =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-  if (address == MAP_FAILED) throw Error::from_errno("mmap of a BPF map", errno);
-  return {address, bytes};
-}
-
 void set_size(bpf_map* map, std::size_t entries) {
   throw_if_failed(bpf_map__set_max_entries(map, static_cast<std::uint32_t>(entries)),
                   "sizing of a BPF map");
@@ -186,13 +178,15 @@ SchedulerWatch::SchedulerWatch(const Wanted& wanted) : impl_(std::make_unique<Im
   }
   bpf_program__set_autoload(object->progs.causalctl_wake, wanted.wakings);
   bpf_program__set_autoload(object->progs.causalctl_born, wanted.children);
-  throw_if_failed(bpf_map__reuse_fd(object->maps.watched_processes, impl_->processes->descriptor()),
-                  "sharing of a BPF map");
+  share_map(object->maps.watched_processes, impl_->processes->descriptor());
   object.load();
-  impl_->buffers = map_of(object->maps.buffers, cores * sizeof(SchedulerBuffer));
+  impl_->buffers =
+      memory_of_map(bpf_map__fd(object->maps.buffers), cores * sizeof(SchedulerBuffer));
   if (!wanted.leaving) return;
-  impl_->rings = map_of(object->maps.leaving_rings, cores * sizeof(LeavingRing));
-  impl_->pieces = map_of(object->maps.leaving_pieces, cores * pieces * sizeof(LeavingPiece));
+  impl_->rings =
+      memory_of_map(bpf_map__fd(object->maps.leaving_rings), cores * sizeof(LeavingRing));
+  impl_->pieces = memory_of_map(bpf_map__fd(object->maps.leaving_pieces),
+                                cores * pieces * sizeof(LeavingPiece));
   impl_->leaving.emplace(span_of<LeavingRing>(impl_->rings), span_of<LeavingPiece>(impl_->pieces),
                          std::span(object->bss->leaving_slots));
 }

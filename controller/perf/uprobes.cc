@@ -72,7 +72,8 @@ struct Uprobes::Impl {
 
 Uprobes::Impl::Impl(Pid process, Means how) : target(process), means(how) {
   if (is_pretended_broken(Facility::bpf)) throw Error("CAUSALCTL_PRETEND_BROKEN has bpf");
-  set_target(*object->rodata, target);
+  set_namespace_of(*object->rodata, target);
+  object->rodata->target = static_cast<std::uint32_t>(target);
   bpf_program* const used =
       means == Means::calls ? object->progs.causalctl_calls : object->progs.causalctl_hits;
   bpf_program__set_autoload(object->progs.causalctl_hits, means != Means::calls);
