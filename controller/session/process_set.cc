@@ -25,10 +25,8 @@ std::vector<ProcessRow> rows_of(const std::vector<Pid>& pids, ProcFolder& proc) 
 class GivenProcesses final : public BoundedSet {
  public:
   GivenProcesses(const std::vector<Pid>& pids, OwnProcesses ours)
-      : BoundedSet(std::move(ours)), rows_(rows_of(pids, proc_)) {}
+      : BoundedSet(Growth::none, std::move(ours)), rows_(rows_of(pids, proc_)) {}
 
-  bool takes_children() const override { return false; }
-  bool is_open() const override { return false; }
   bool after_exec(Pid, std::string_view, bool is_member) override { return is_member; }
 
  private:
@@ -50,10 +48,8 @@ class GivenProcesses final : public BoundedSet {
 class Descendants final : public BoundedSet {
  public:
   Descendants(const std::vector<Pid>& roots, OwnProcesses ours)
-      : BoundedSet(std::move(ours)), family_(rows_of(roots, proc_)) {}
+      : BoundedSet(Growth::children, std::move(ours)), family_(rows_of(roots, proc_)) {}
 
-  bool takes_children() const override { return true; }
-  bool is_open() const override { return false; }
   // A member that is known here stays one also if its parent ends before the next scan.
   bool after_exec(Pid process, std::string_view, bool is_member) override {
     if (!is_member) return false;
@@ -71,10 +67,8 @@ class Descendants final : public BoundedSet {
 class Namesakes final : public BoundedSet {
  public:
   Namesakes(std::string glob, OwnProcesses ours)
-      : BoundedSet(std::move(ours)), glob_(std::move(glob)) {}
+      : BoundedSet(Growth::open, std::move(ours)), glob_(std::move(glob)) {}
 
-  bool takes_children() const override { return true; }
-  bool is_open() const override { return true; }
   bool after_exec(Pid process, std::string_view name, bool is_member) override {
     return is_called(process, name) && (is_member || !ours().have(process));
   }
@@ -103,10 +97,8 @@ class Namesakes final : public BoundedSet {
 // Those in cgroups, which are found anew at each look: a unit that starts again has new ones.
 class CgroupMembers : public BoundedSet {
  public:
-  using BoundedSet::BoundedSet;
+  explicit CgroupMembers(OwnProcesses ours) : BoundedSet(Growth::open, std::move(ours)) {}
 
-  bool takes_children() const override { return true; }
-  bool is_open() const override { return true; }
   // A process is mostly moved into a cgroup before it executes the program that belongs there.
   bool after_exec(Pid process, std::string_view, bool is_member) override {
     const std::string cgroups(proc_.text_of(process, "cgroup"));
@@ -158,10 +150,8 @@ class InUnit final : public CgroupMembers {
 
 class AllProcesses final : public BoundedSet {
  public:
-  explicit AllProcesses(OwnProcesses ours) : BoundedSet(std::move(ours)) {}
+  explicit AllProcesses(OwnProcesses ours) : BoundedSet(Growth::open, std::move(ours)) {}
 
-  bool takes_children() const override { return true; }
-  bool is_open() const override { return true; }
   bool after_exec(Pid process, std::string_view, bool is_member) override {
     return is_member || !ours().have(process);
   }

@@ -47,19 +47,25 @@ class OwnProcesses {
   std::vector<Pid> given_;  // in ascending order
 };
 
+// Which processes can become members later: none, children of members, or any.
+enum class Growth : std::uint8_t { none, children, open };
+
 class BoundedSet : public perf::ProcessSet {
  public:
+  bool takes_children() const final { return growth_ != Growth::none; }
+  bool is_open() const final { return growth_ == Growth::open; }
   std::vector<Pid> present() final;  // at most kMostProcesses
   // Returns how many processes the last present() has left out because of the bound.
   std::size_t left_out() const { return left_out_; }
 
  protected:
-  explicit BoundedSet(OwnProcesses ours) : ours_(std::move(ours)) {}
+  BoundedSet(Growth growth, OwnProcesses ours) : growth_(growth), ours_(std::move(ours)) {}
   const OwnProcesses& ours() const { return ours_; }
 
  private:
   virtual std::vector<Pid> all_present() = 0;  // in ascending order, without a bound
 
+  Growth growth_;
   OwnProcesses ours_;
   std::vector<Pid> present_;
   std::size_t left_out_ = 0;
