@@ -34,7 +34,7 @@ Processes::Process::Process(Pid pid, ProcessPlaces of, std::unique_ptr<unwind::U
 
 Processes::Processes(Places& places, Recording& recording,
                      std::function<void(ThreadId, std::uint32_t process)> belongs)
-    : places_(places), belongs_(std::move(belongs)), list_(recording), files_(places.images()) {}
+    : places_(places), belongs_(std::move(belongs)), list_(recording) {}
 
 Processes::Process* Processes::find(Pid process) {
   const auto known = processes_.find(process);
@@ -75,13 +75,13 @@ bool Processes::are_mappings_known(ThreadId thread, Nanoseconds time_ns) const {
 
 void Processes::add(Pid pid) {
   if (processes_.contains(pid)) return;
-  auto maps = procfs::maps(pid);
-  if (!maps && !belongs_) procfs::throw_unreadable(pid, "maps");
-  auto process = std::make_unique<Process>(
-      pid, ProcessPlaces(pid, places_),
-      std::make_unique<unwind::Unwinder>(pid, files_,
-                                         std::move(maps).value_or(std::vector<procfs::Map>())));
-  process->places.read();
+  const auto read = procfs::maps(pid);
+  if (!read && !belongs_) procfs::throw_unreadable(pid, "maps");
+  const auto maps = read.value_or(std::vector<procfs::Map>());
+  auto process =
+      std::make_unique<Process>(pid, ProcessPlaces(pid, places_),
+                                std::make_unique<unwind::Unwinder>(pid, places_.images(), maps));
+  process->places.take(maps);
   process->mappings.begin_at(lost_);
   if (belongs_) {
     process->program = program_of(pid);
@@ -99,9 +99,9 @@ Processes::Process& Processes::begin(const perf::ThreadStartEvent& start) {
   }
   // Of an earlier process with this number there is nothing more to come.
   auto& child = processes_[start.process];
-  child = std::make_unique<Process>(
-      start.process, ProcessPlaces(start.process, parent->places),
-      std::make_unique<unwind::Unwinder>(start.process, files_, parent->unwinder->maps()));
+  child = std::make_unique<Process>(start.process, ProcessPlaces(start.process, parent->places),
+                                    std::make_unique<unwind::Unwinder>(
+                                        start.process, places_.images(), parent->unwinder->maps()));
   child->mappings.begin_like(parent->mappings, start.time_ns);
   if (belongs_) {
     child->program = parent->program;
@@ -131,7 +131,6 @@ void Processes::take(const perf::Event& event) {
     const bool is_new = known == nullptr || (known->threads == 0 && start->parent.serial != 0);
     Process& process = is_new ? begin(*start) : *known;
     ++process.threads;
-    process.has_begun = true;
     process_of_[start->thread] = start->process;
     if (process.entry) belongs_(start->thread, *process.entry);
     return;
@@ -163,8 +162,7 @@ void Processes::take(const perf::Event& event) {
   if (process->executed && (is_end || is_late)) name_program(process_of(thread), *process, event);
   if (std::holds_alternative<perf::SampleEvent>(event)) process->mappings.take(event);
   if (is_end) {
-    process_of_.erase(thread);
-    --process->threads;
+    ended(thread, *process);
   }
 }
 
@@ -184,13 +182,13 @@ void Processes::read_compiled() {
   for (auto& [pid, process] : processes_) process->places.read_compiled();
 }
 
+void Processes::ended(ThreadId thread, Process& process) {
+  const auto known = process_of_.find(thread);
+  if (--process.threads == 0 && belongs_) ended_.push_back(known->second);
+  process_of_.erase(known);
+}
+
 void Processes::forget_ended() {
-  if (!belongs_) return;
-  for (auto& [pid, process] : processes_) {
-    const bool is_over = process->has_begun && process->threads == 0;
-    if (is_over && !std::exchange(process->is_listed_ended, true)) ended_.push_back(pid);
-    if (!is_over) process->is_listed_ended = false;
-  }
   for (; ended_.size() > kMostEnded; ended_.pop_front()) {
     const auto known = processes_.find(ended_.front());
     if (known == processes_.end() || known->second->threads > 0) continue;

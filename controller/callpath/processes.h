@@ -24,7 +24,6 @@
 #include "controller/callpath/still_threads.h"
 #include "controller/perf/events.h"
 #include "controller/symbols/mappings.h"
-#include "unwind/image_files.h"
 #include "unwind/unwinder.h"
 
 namespace causalctl::callpath {
@@ -75,23 +74,22 @@ class Processes {
     std::optional<std::uint32_t> entry;  // in Recording::processes
     std::optional<ThreadId> executed;    // by this thread, another program, which has no name yet
     Nanoseconds executed_ns = 0;         // when it was
-    bool has_begun = false;              // a thread of it was told
-    bool is_listed_ended = false;        // it is in ended_
   };
 
   Process* find(Pid process);
   Process* find(ThreadId thread);
   Process& begin(const perf::ThreadStartEvent& start);
+  void ended(ThreadId thread, Process& process);
   void name_program(Pid pid, Process& process, const perf::Event& event);
 
   Places& places_;
   std::function<void(ThreadId, std::uint32_t)> belongs_;
   ProcessList list_;
-  std::shared_ptr<unwind::ImageFiles> files_;
   std::map<Pid, std::unique_ptr<Process>> processes_;
   std::map<ThreadId, Pid> process_of_;
   std::vector<Pid> latest_;
-  std::deque<Pid> ended_;   // the oldest first; a number may be of a later process by now
+  // The oldest first. One may have threads again, by an exec or as a later process of its number.
+  std::deque<Pid> ended_;
   std::uint64_t lost_ = 0;  // records, so far
   Pid last_read_ = 0;       // whose mappings were read again
 };
