@@ -1,5 +1,6 @@
 #include "controller/session/process_set.h"
 
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,6 +8,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
+
+#include "controller/base/procfs.h"
+#include "controller/session/process_table.h"
 
 using Catch::Matchers::Contains;
 
@@ -119,6 +123,13 @@ TEST_CASE("All processes are no kernel threads", "[process_set]") {
   CHECK(set->is_open());
   CHECK(has_member(*set, getpid()));
   CHECK(set->after_exec(getpid(), "x", false));
+  for (const Pid member : set->present()) {
+    const auto stat = procfs::read_text(fmt::format("/proc/{}/stat", member));
+    const auto row = stat ? parse_row(*stat) : std::nullopt;
+    if (!row) continue;  // it has ended since
+    CAPTURE(member, row->name);
+    CHECK_FALSE(row->is_kernel_thread);
+  }
 }
 
 TEST_CASE("A cgroup or a unit that is not there has no members", "[process_set]") {
