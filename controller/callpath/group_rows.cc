@@ -19,15 +19,6 @@ std::string program_of_run(const Recording& run) {
   return std::string(unwind::base_name(run.executable));
 }
 
-// Returns how many processes an entry of the list stands for.
-std::uint64_t count_of(const Recording& run, std::uint32_t process) {
-  if (run.processes[process].pid != 0) return 1;
-  const auto shared =
-      std::find_if(run.shared.begin(), run.shared.end(),
-                   [&](const SharedEntry& entry) { return entry.process == process; });
-  return shared == run.shared.end() ? 1 : shared->count;
-}
-
 bool any_is_of_set(std::span<const Recording> runs) {
   return std::any_of(runs.begin(), runs.end(), is_of_set);
 }
@@ -85,8 +76,8 @@ std::vector<Program> programs_of(std::span<const Recording> runs, const ChosenEp
   std::map<std::string, Program> programs;
   for (std::size_t number = 0; number < runs.size(); ++number) {
     const Recording& run = runs[number];
-    for (std::uint32_t i = 0; i < run.processes.size(); ++i) {
-      programs[run.processes[i].program].processes += count_of(run, i);
+    for (const ProgramCount& each : run.programs) {
+      if (each.processes > 0) programs[each.program].processes += each.processes;
     }
     if (!is_of_set(run)) ++programs[program_of_run(run)].processes;
     for (const auto& [key, slice] : run.slices) {

@@ -167,9 +167,6 @@ void Reader::take_line(Json& line, std::string_view text, const std::string& typ
     fields_.read(line, run, log_rows::last());
     run.ended = true;
   }
-  for (const SharedEntry& entry : run.shared) {
-    check_index(entry.process, "process", run.processes.size());
-  }
   if (with_parts_) readings_[now_].parts.until(run.wall_ns);
 }
 

@@ -23,7 +23,7 @@ constexpr auto so_far() {
                     Field("counts", &Recording::counts, kIfSet),
                     Field("long_waits", &Recording::long_waits),
                     Field("account", &Recording::account),
-                    Field("shared", &Recording::shared, kIfSet)};
+                    Field("programs", &Recording::programs, kIfSet)};
 }
 
 constexpr auto last() {
@@ -32,7 +32,7 @@ constexpr auto last() {
       std::tuple{Field("period_ns", &Recording::period_ns), Field("chains", &Recording::chains),
                  Field("counts", &Recording::counts, kIfSet),
                  Field("long_waits", &Recording::long_waits), Field("account", &Recording::account),
-                 Field("shared", &Recording::shared, kIfSet),
+                 Field("programs", &Recording::programs, kIfSet),
                  Field("controller_cpu_share", &Recording::controller_cpu_share)});
 }
 

@@ -206,14 +206,16 @@ void add_limits(const Recording& run, const std::string& which, Profile& profile
                                ": each further one is merged with those that differ in a number "
                                "only (req-*)");
   }
-  std::uint64_t sharing = 0;
-  for (const SharedEntry& entry : run.shared) sharing += entry.count;
-  if (sharing > 0) {
+  if (run.account.processes_merged > 0) {
+    const auto shared = std::find_if(run.processes.begin(), run.processes.end(),
+                                     [](const Process& each) { return each.pid == 0; });
     profile.warnings.push_back(
         which + fmt::format("the first {} processes are told apart: {} further ones count together "
-                            "by program, as \"{} (others)\"",
-                            kMostProcesses, sharing,
-                            run.processes[run.shared.front().process].program));
+                            "by program{}",
+                            kMostProcesses, run.account.processes_merged,
+                            shared == run.processes.end()
+                                ? ""
+                                : fmt::format(", as \"{} (others)\"", shared->program)));
   }
   if (run.account.paths_cut > 0) {
     profile.warnings.push_back(

@@ -32,8 +32,7 @@ Processes::Process::Process(Pid pid, ProcessPlaces of, std::unique_ptr<unwind::U
       following(*unwinder),
       mappings(pid, {&places, &following}) {}
 
-Processes::Processes(Places& places, Recording& recording,
-                     std::function<void(ThreadId, std::uint32_t process)> belongs)
+Processes::Processes(Places& places, Recording& recording, Belongs belongs)
     : places_(places), belongs_(std::move(belongs)), list_(recording) {}
 
 Processes::Process* Processes::find(Pid process) {
@@ -73,7 +72,7 @@ bool Processes::are_mappings_known(ThreadId thread, Nanoseconds time_ns) const {
   return known != processes_.end() && known->second->mappings.known_at(time_ns);
 }
 
-void Processes::add(Pid pid) {
+void Processes::add(Pid pid, bool is_born) {
   if (processes_.contains(pid)) return;
   const auto read = procfs::maps(pid);
   if (!read && !belongs_) procfs::throw_unreadable(pid, "maps");
@@ -83,10 +82,7 @@ void Processes::add(Pid pid) {
                                 std::make_unique<unwind::Unwinder>(pid, places_.images(), maps));
   process->places.take(maps);
   process->mappings.begin_at(lost_);
-  if (belongs_) {
-    process->program = program_of(pid);
-    process->entry = list_.began(pid, process->program);
-  }
+  if (belongs_) process->run = list_.began(pid, program_of(pid), is_born);
   processes_[pid] = std::move(process);
 }
 
@@ -94,7 +90,7 @@ Processes::Process& Processes::begin(const perf::ThreadStartEvent& start) {
   const Pid parent_pid = process_of(start.parent);
   Process* parent = parent_pid == start.process ? nullptr : find(parent_pid);
   if (parent == nullptr) {
-    add(start.process);
+    add(start.process, true);
     return *processes_[start.process];
   }
   // Of an earlier process with this number there is nothing more to come.
@@ -103,10 +99,7 @@ Processes::Process& Processes::begin(const perf::ThreadStartEvent& start) {
                                     std::make_unique<unwind::Unwinder>(
                                         start.process, places_.images(), parent->unwinder->maps()));
   child->mappings.begin_like(parent->mappings, start.time_ns);
-  if (belongs_) {
-    child->program = parent->program;
-    child->entry = list_.began(start.process, child->program);
-  }
+  if (belongs_) child->run = list_.began(start.process, parent->run->program(), true);
   return *child;
 }
 
@@ -116,12 +109,14 @@ void Processes::read_mappings() {
 
 // After an exec: the first file that is mapped is the program, or what runs it. Without one it has
 // the kernel's name.
-void Processes::name_program(Pid pid, Process& process, const perf::Event& event) {
+void Processes::name_program(Process& process, const perf::Event& event) {
+  std::string program = std::exchange(process.executed_name, {});
   const auto* map = std::get_if<perf::MapEvent>(&event);
   const bool has_file = map != nullptr && map->inode != 0 && !map->path.empty();
-  if (has_file) process.program = unwind::base_name(map->path);
-  process.entry = list_.executed(pid, process.program);
-  belongs_(*std::exchange(process.executed, std::nullopt), *process.entry);
+  if (has_file) program = unwind::base_name(map->path);
+  if (program.empty()) program = process.run->program();
+  process.run = list_.executed(process.run, program);
+  belongs_(*std::exchange(process.executed, std::nullopt), process.run);
 }
 
 void Processes::take(const perf::Event& event) {
@@ -132,12 +127,12 @@ void Processes::take(const perf::Event& event) {
     Process& process = is_new ? begin(*start) : *known;
     ++process.threads;
     process_of_[start->thread] = start->process;
-    if (process.entry) belongs_(start->thread, *process.entry);
+    if (process.run) belongs_(start->thread, process.run);
     return;
   }
   if (const auto* map = std::get_if<perf::MapEvent>(&event)) {
     if (Process* process = find(map->process)) {
-      if (process->executed && map->inode != 0) name_program(map->process, *process, event);
+      if (process->executed && map->inode != 0) name_program(*process, event);
       process->mappings.take(event);
     }
     return;
@@ -154,12 +149,12 @@ void Processes::take(const perf::Event& event) {
   Process* process = find(thread);
   if (process == nullptr) return;
   if (const auto* name = std::get_if<perf::NameEvent>(&event)) {
-    if (process->executed == thread) process->program = name->name;
+    if (process->executed == thread) process->executed_name = name->name;
     return;
   }
   const bool is_end = std::holds_alternative<perf::ThreadExitEvent>(event);
   const bool is_late = perf::time_of(event) - process->executed_ns > kLongestUnnamed;
-  if (process->executed && (is_end || is_late)) name_program(process_of(thread), *process, event);
+  if (process->executed && (is_end || is_late)) name_program(*process, event);
   if (std::holds_alternative<perf::SampleEvent>(event)) process->mappings.take(event);
   if (is_end) {
     ended(thread, *process);

@@ -30,15 +30,16 @@ namespace causalctl::callpath {
 
 class Processes {
  public:
-  // With `belongs`, each becomes one of Recording::processes, and one more with each program that
-  // it executes: belongs() is told which one a thread is of from now on. All must outlive this
+  using Belongs = std::function<void(ThreadId, std::shared_ptr<ProcessRun>)>;
+
+  // With `belongs`, they are listed in the recording (process_list.h): belongs() is told of which
+  // process a thread is, and again after each program that it executes. All must outlive this
   // object.
-  Processes(Places& places, Recording& recording,
-            std::function<void(ThreadId, std::uint32_t process)> belongs);
+  Processes(Places& places, Recording& recording, Belongs belongs);
 
   // A process that is there, before the first event. Throws Error, or TargetGone, if it is the only
   // one and its mappings cannot be read.
-  void add(Pid process);
+  void add(Pid process) { add(process, false); }
   void read_mappings();  // of all, once records flow
   // In time order, each before the recorder takes it.
   void take(const perf::Event& event);
@@ -70,20 +71,21 @@ class Processes {
     symbols::Following<unwind::Unwinder> following;
     symbols::Mappings mappings;
     std::size_t threads = 0;
-    std::string program;
-    std::optional<std::uint32_t> entry;  // in Recording::processes
-    std::optional<ThreadId> executed;    // by this thread, another program, which has no name yet
-    Nanoseconds executed_ns = 0;         // when it was
+    std::shared_ptr<ProcessRun> run;   // null in a recording of one process
+    std::optional<ThreadId> executed;  // by this thread, another program, which has no name yet
+    std::string executed_name;         // the kernel's name of that
+    Nanoseconds executed_ns = 0;       // when it was
   };
 
   Process* find(Pid process);
   Process* find(ThreadId thread);
+  void add(Pid process, bool is_born);
   Process& begin(const perf::ThreadStartEvent& start);
   void ended(ThreadId thread, Process& process);
-  void name_program(Pid pid, Process& process, const perf::Event& event);
+  void name_program(Process& process, const perf::Event& event);
 
   Places& places_;
-  std::function<void(ThreadId, std::uint32_t)> belongs_;
+  Belongs belongs_;
   ProcessList list_;
   std::map<Pid, std::unique_ptr<Process>> processes_;
   std::map<ThreadId, Pid> process_of_;

@@ -102,10 +102,15 @@ void Recorder::execute(const perf::ExecEvent& exec) {
   groups_.executed();
 }
 
-void Recorder::belongs(ThreadId thread, std::uint32_t process) {
+void Recorder::belongs(ThreadId thread, std::shared_ptr<ProcessRun> process) {
   several_ = true;
-  if (waits_.knows(thread)) flush(thread, true);  // into the group that it leaves
-  groups_.belongs(thread, process);
+  const auto pending = pending_.find(thread);
+  const bool has_path = pending != pending_.end() &&
+                        !(pending->second.cpu_ns.empty() && pending->second.sampled.empty());
+  if (waits_.knows(thread) && (has_path || groups_.has_entry(thread))) {
+    flush(thread, true);  // into the group that it leaves
+  }
+  groups_.belongs(thread, std::move(process));
 }
 
 Pid Recorder::process_of(ThreadId thread) const {
@@ -260,9 +265,10 @@ void Recorder::flush(ThreadId thread, bool is_last, bool of_epoch) {
 void Recorder::flush_cpu(ThreadId thread, std::map<NodeId, std::uint64_t>& sampled, bool is_last) {
   if (sampled.empty() && !is_last) return;
   const auto on_core_ns = waits_.take_on_core(thread, is_last);
+  if (sampled.empty() && on_core_ns.value_or(0) == 0) return;
   GroupCpu& group = group_cpu_[groups_.group_of(thread)];
   if (sampled.empty()) {
-    group.unsampled_ns += static_cast<std::uint64_t>(on_core_ns.value_or(0));
+    group.unsampled_ns += static_cast<std::uint64_t>(*on_core_ns);
     return;
   }
   if (on_core_ns) divide(static_cast<std::uint64_t>(*on_core_ns), sampled);

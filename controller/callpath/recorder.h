@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "controller/base/types.h"
 #include "controller/callpath/edges.h"
+#include "controller/callpath/process_list.h"
 #include "controller/callpath/recording.h"
 #include "controller/callpath/shares.h"
 #include "controller/callpath/table_gaps.h"
@@ -47,9 +49,11 @@ class Recorder {
   void record_wakers();  // from now on, for which samples of wake-ups must come
 
   void take(const perf::Event& event);  // in time order
-  // From now on the thread is of this one of Recording::processes. REQUIRES: that is told of all
-  // threads, before they begin, and when their process executes another program; or of none.
-  void belongs(ThreadId thread, std::uint32_t process);
+  // From now on the thread is of this process. What it has run and waited before without a path
+  // counts with the new program, if nothing was recorded of the process with the old one. REQUIRES:
+  // that is told of all threads, before they begin, and when their process executes another
+  // program; or of none.
+  void belongs(ThreadId thread, std::shared_ptr<ProcessRun> process);
   // As Waits::stands_on(), with the call chain that was read.
   void stands_on(ThreadId thread, const unwind::Chain& chain, Nanoseconds read_ns);
   std::vector<ThreadId> without_path(std::size_t most, Nanoseconds now_ns) {  // as Waits has it

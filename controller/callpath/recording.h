@@ -143,8 +143,8 @@ constexpr Metric metric_of_event(std::size_t index) {
   return static_cast<Metric>(kFixedMetrics + index);
 }
 
-// A process of a set, while it runs one program. Once it executes another program, it is a further
-// entry with the same pid.
+// A process of a set of which something was recorded, while it runs one program. Once it executes
+// another program, it is a further entry with the same pid.
 struct Process {
   Pid pid = 0;  // 0: further processes of the program, which share this entry (process_list.h)
   std::string program;  // the base name of its executable; if that is unknown, the kernel's name
@@ -154,13 +154,15 @@ struct Process {
   }
 };
 
-// How many processes share an entry whose pid is 0.
-struct SharedEntry {
-  std::uint32_t process = 0;  // index in Recording::processes
-  std::uint64_t count = 0;
+// How many processes of a set ran a program: each once, whatever was recorded of it. A child that
+// executes another program did not run that of its parent.
+struct ProgramCount {
+  std::string program;
+  std::uint64_t processes = 0;
 
   static constexpr auto fields() {
-    return std::tuple{Field("process", &SharedEntry::process), Field("count", &SharedEntry::count)};
+    return std::tuple{Field("program", &ProgramCount::program),
+                      Field("processes", &ProgramCount::processes)};
   }
 };
 
@@ -236,8 +238,8 @@ struct Recording : session::Recording {
   std::vector<FunctionCount> counts;
   std::vector<Module> modules;
   std::vector<Location> locations;
-  std::vector<Process> processes;   // of a set; empty in a recording of one process
-  std::vector<SharedEntry> shared;  // each of its entries once
+  std::vector<Process> processes;      // of a set; empty in a recording of one process
+  std::vector<ProgramCount> programs;  // of a set; each name once
   std::vector<Group> groups;
   std::vector<Epoch> epochs;
   CallTree tree;

@@ -147,9 +147,11 @@ class Run {
 
  private:
   // Null where there is one process.
-  std::function<void(ThreadId, std::uint32_t)> teller() {
+  Processes::Belongs teller() {
     if (!settings_.set) return {};
-    return [this](ThreadId thread, std::uint32_t process) { recorder_.belongs(thread, process); };
+    return [this](ThreadId thread, std::shared_ptr<ProcessRun> process) {
+      recorder_.belongs(thread, std::move(process));
+    };
   }
 
   RecorderParts recorder_parts() {

@@ -54,11 +54,17 @@ std::string pattern_of(std::string_view name) {
 ThreadGroups::ThreadGroups(Grouping grouping, Recording& recording)
     : grouping_(grouping), recording_(recording) {}
 
-void ThreadGroups::belongs(ThreadId thread, std::uint32_t process) {
+void ThreadGroups::belongs(ThreadId thread, std::shared_ptr<ProcessRun> process) {
   const auto [known, is_new] = processes_.try_emplace(thread, process);
-  if (!is_new && std::exchange(known->second, process) == process) return;
+  if (!is_new && known->second == process) return;
   if (!is_new) starts_.erase(thread);
+  known->second = std::move(process);
   of_thread_.erase(thread);
+}
+
+bool ThreadGroups::has_entry(ThreadId thread) const {
+  const auto of = processes_.find(thread);
+  return of == processes_.end() || of->second->has_number();
 }
 
 void ThreadGroups::named(ThreadId thread, const std::string& name) {
@@ -123,7 +129,7 @@ std::string ThreadGroups::merged_name(OfProcess process, const std::string& name
 std::uint32_t ThreadGroups::group(ThreadId thread, const std::string& name,
                                   std::optional<LocationId> start) {
   const auto of = processes_.find(thread);
-  const OfProcess process = of == processes_.end() ? OfProcess() : OfProcess(of->second);
+  const OfProcess process = of == processes_.end() ? OfProcess() : OfProcess(of->second->number());
   std::string merged = merged_name(process, name);
   const bool is_own = merged == name;
   const auto [known, is_new] =

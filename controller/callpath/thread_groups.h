@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
+#include "controller/callpath/process_list.h"
 #include "controller/callpath/recording.h"
 
 namespace causalctl::callpath {
@@ -48,10 +50,12 @@ class ThreadGroups {
   // It adds to the recording's groups, and to nothing else.
   ThreadGroups(Grouping grouping, Recording& recording);
 
-  // The thread belongs to this process (index in Recording::processes) from now on, which may be
-  // another one than before: it has executed a program then, and its start is not known. Threads of
-  // which this is not told belong to no process, as in a recording of one process.
-  void belongs(ThreadId thread, std::uint32_t process);
+  // The thread belongs to this process from now on. If that is another one than before, it has
+  // executed a program, and its start is not known. Threads of which this is not told belong to no
+  // process, as in a recording of one process. A process gets its entry with its first group.
+  void belongs(ThreadId thread, std::shared_ptr<ProcessRun> process);
+  // Whether its process has an entry, or it belongs to none.
+  bool has_entry(ThreadId thread) const;
   void named(ThreadId thread, const std::string& name);
   std::string name_of(ThreadId thread) const;  // "" if it was not told
   std::uint32_t group_of(ThreadId thread);
@@ -76,7 +80,7 @@ class ThreadGroups {
   Recording& recording_;
   std::map<ThreadId, std::string> names_;
   std::map<ThreadId, LocationId> starts_;
-  std::map<ThreadId, std::uint32_t> processes_;
+  std::map<ThreadId, std::shared_ptr<ProcessRun>> processes_;
   std::map<ThreadId, std::uint32_t> of_thread_;
   std::map<OfProcess, std::map<std::string, std::uint32_t>> by_name_;
 };

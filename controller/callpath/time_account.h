@@ -15,13 +15,14 @@ namespace causalctl::callpath {
 struct TimeAccount {
   // Of all threads of all processes, ended ones included; 0: not known.
   Nanoseconds cpu_ns = 0;
-  std::uint64_t threads_begun = 0;   // meanwhile, that were watched
-  std::uint64_t threads_missed = 0;  // others, that ended before they could be
-  Nanoseconds unseen_ns = 0;         // of those that were watched, from their birth until then
-  std::uint64_t names_merged = 0;    // times at which a thread got a name beyond the limit
-  std::uint64_t processes = 0;       // of a set: all that were recorded, each once; 0: no set
-  std::uint64_t paths_cut = 0;       // chains whose path had no room in the tree
-  std::uint64_t switches = 0;        // times at which a thread came to a core
+  std::uint64_t threads_begun = 0;     // meanwhile, that were watched
+  std::uint64_t threads_missed = 0;    // others, that ended before they could be
+  Nanoseconds unseen_ns = 0;           // of those that were watched, from their birth until then
+  std::uint64_t names_merged = 0;      // times at which a thread got a name beyond the limit
+  std::uint64_t processes = 0;         // of a set: all that were recorded, each once; 0: no set
+  std::uint64_t processes_merged = 0;  // of these: those that share an entry with others
+  std::uint64_t paths_cut = 0;         // chains whose path had no room in the tree
+  std::uint64_t switches = 0;          // times at which a thread came to a core
   std::uint64_t threads_at_start = 0;
   std::uint64_t stacks_not_read = 0;  // of these: a stack that was blocked then is not known
   // A process has executed a program that causalctl may not read: the kernel ends its events then.
@@ -45,6 +46,7 @@ struct TimeAccount {
                       Field("unseen_ns", &TimeAccount::unseen_ns, kMoment | kIfSet),
                       Field("names_merged", &TimeAccount::names_merged, kIfSet),
                       Field("processes", &TimeAccount::processes, kIfSet),
+                      Field("processes_merged", &TimeAccount::processes_merged, kIfSet),
                       Field("paths_cut", &TimeAccount::paths_cut, kIfSet),
                       Field("switches", &TimeAccount::switches, kIfSet),
                       Field("threads_at_start", &TimeAccount::threads_at_start, kIfSet),

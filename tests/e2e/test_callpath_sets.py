@@ -104,6 +104,8 @@ def test_children_of_a_build_are_seen_whole(options, tmp_path):
     assert len(profile["programs"]) >= 4
     cc1 = next(each for each in profile["programs"] if each["program"] == "cc1")
     assert cc1["processes"] == units, cc1
+    make = next(each for each in profile["programs"] if each["program"] == "make")
+    assert make["processes"] == 1, make  # its children have executed other programs
     by_process = cpu_s_by_top(reported(options, tmp_path, "--by", "process"))
     assert sum(1 for name in by_process if name.startswith("cc1 (process ")) > units / 2, by_process
     assert sum(by_process.values()) == pytest.approx(sum(by_program.values()), rel=0.001)

@@ -34,7 +34,7 @@ MORE = {
 }
 # All fields of the account may be absent: what did not happen is not written.
 ACCOUNT = {"cpu_ns", "frozen_ns", "halted_at_end", "held_back_ns", "names_merged", "paths_cut", "processes",
-           "quota_cores", "stacks_not_read", "stopped_ns", "switches", "threads_at_start", "threads_begun", "threads_missed",
+           "processes_merged", "quota_cores", "stacks_not_read", "stopped_ns", "switches", "threads_at_start", "threads_begun", "threads_missed",
            "tracer", "unreadable_program", "unseen_ns"}
 # By schema and place: the fields that may be absent. A place of the log begins with the line's type.
 MAY_BE_ABSENT = {
@@ -42,11 +42,11 @@ MAY_BE_ABSENT = {
     schemas.LOG: {
         "run": {"counting", "events"},
         "groups": {"process_of"},
-        "losses": {"counts", "shared"},
+        "losses": {"counts", "programs"},
         "losses.chains": {"searched", "too_deep", "unreadable"},
         "losses.account": ACCOUNT,
         "losses.counts[]": {"cost_of_all", "missing", "in_gaps", "least_in_gaps", "most_in_gaps"},
-        "end": {"counts", "after_pause_ns", "paused", "shared"},
+        "end": {"counts", "after_pause_ns", "paused", "programs"},
         "end.chains": {"searched", "too_deep", "unreadable"},
         "end.account": ACCOUNT,
         "end.counts[]": {"cost_of_all", "missing", "in_gaps", "least_in_gaps", "most_in_gaps"},

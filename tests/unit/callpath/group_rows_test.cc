@@ -85,6 +85,7 @@ TEST_CASE("groups of threads stand below their program, where it has several", "
 TEST_CASE("a set of one program has the paths of a process", "[callpath][set]") {
   Recording r = set_recording();
   for (Process& process : r.processes) process.program = "cc1";
+  r.programs = {{"cc1", 43}, {"make", 0}};  // its children have executed it
   const Profile profile = present(std::array{r});
   CHECK(tops(profile).empty());
   REQUIRE(profile.programs.size() == 1);

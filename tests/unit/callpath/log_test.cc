@@ -303,7 +303,7 @@ TEST_CASE("the processes of a set survive the log", "[callpath][log][set]") {
   Recording whole = set_recording();
   Recording half = whole;
   half.processes.resize(2);
-  half.shared.clear();
+  half.programs.resize(1);
   half.groups.resize(1);
   std::erase_if(half.slices, [](const auto& slice) { return slice.first.group > 0; });
   whole.groups.push_back({"all", {}, std::nullopt});
@@ -319,9 +319,10 @@ TEST_CASE("the processes of a set survive the log", "[callpath][log][set]") {
     CHECK(r.groups.at(i).process == whole.groups[i].process);
   }
   CHECK(r.groups.at(4).process == std::nullopt);
-  REQUIRE(r.shared.size() == 1);
-  CHECK((r.shared[0].process == 3 && r.shared[0].count == 40));
+  REQUIRE(r.programs.size() == 3);
+  CHECK((r.programs[2].program == "as" && r.programs[2].processes == 40));
   CHECK(r.account.processes == 43);
+  CHECK(r.account.processes_merged == 40);
   // A version that does not know of processes reads the line of groups, whose other keys it skips.
   CHECK_THAT(text, Contains(R"("groups":["all"],"process_of":[0]})"));
   for (std::size_t length = 0; length < text.size(); ++length) {
@@ -332,7 +333,7 @@ TEST_CASE("the processes of a set survive the log", "[callpath][log][set]") {
 TEST_CASE("a log of one process has nothing of sets", "[callpath][log][set]") {
   const Folder folder;
   const std::string text = written(folder, growing());
-  CHECK_THAT(text, !Contains("process_of") && !Contains("\"processes\"") && !Contains("shared"));
+  CHECK_THAT(text, !Contains("process_of") && !Contains("\"processes\"") && !Contains("programs"));
 }
 
 TEST_CASE("processes of a log must be there", "[callpath][log][set]") {
@@ -355,8 +356,6 @@ TEST_CASE("processes of a log must be there", "[callpath][log][set]") {
              Contains("negative"));
   CHECK_THAT(refusal(groups(R"("first_process":0,"processes":["cc1"],"groups":[])")),
              Contains("list of objects"));
-  CHECK_THAT(refusal(kRunLine + R"({"type":"losses","run":"a","n":1,"shared":[{"process":0}]})"),
-             Contains("no process 0"));
 }
 
 TEST_CASE("lines of a newer version are among those that are counted", "[callpath][log]") {

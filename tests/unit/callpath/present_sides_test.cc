@@ -186,7 +186,7 @@ TEST_CASE("two sets are compared by program", "[callpath][sides][set]") {
   Recording after = before;
   after.pid = 900;
   after.processes = {{900, "make"}, {901, "cc1"}, {902, "cc1"}, {903, "ld"}};
-  after.shared.clear();
+  after.programs = {{"make", 1}, {"cc1", 2}, {"ld", 1}};
   after.account.processes = 4;
   const Sides sides = present_sides({before}, {after}, {});
   CHECK(sides.notes.empty());

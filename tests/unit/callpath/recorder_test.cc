@@ -142,6 +142,38 @@ TEST_CASE("CPU time of before an exec is the old program's", "[callpath]") {
   CHECK(fixture.value(Metric::cpu_ns, {2}) == 600);
 }
 
+TEST_CASE("a child that executes a program unseen leaves nothing with its parent's",
+          "[callpath][set]") {
+  RecorderFixture fixture(Grouping::all);
+  callpath::ProcessList list(fixture.recording);
+  const auto execute = [&](ThreadId thread, bool is_sampled) {
+    const auto child = list.began(thread.tid, "sh", true);
+    fixture.recorder.belongs(thread, child);
+    fixture.recorder.take(perf::ThreadStartEvent{thread, {}, 1000, false, false, thread.tid});
+    fixture.recorder.take(perf::SwitchEvent{thread, 1100, 0, perf::SwitchKind::out_preempted});
+    fixture.recorder.take(perf::SwitchEvent{thread, 1150, 0, perf::SwitchKind::in});
+    if (is_sampled) fixture.sample(thread, {7}, 100, 1200);
+    fixture.recorder.take(perf::ExecEvent{thread, 1300, thread.tid});
+    fixture.recorder.take(perf::NameEvent{thread, 1300, "gcc"});
+    fixture.recorder.belongs(thread, list.executed(child, "gcc"));
+    fixture.sample(thread, {8}, 1000, 2300);
+    fixture.recorder.take(perf::ThreadExitEvent{thread, 2300});
+  };
+  execute({300, 300}, false);
+  fixture.recorder.settle(2400);
+  REQUIRE(fixture.recording.processes.size() == 1);
+  CHECK(fixture.recording.processes[0].program == "gcc");
+  REQUIRE(fixture.recording.groups.size() == 1);
+  CHECK(fixture.value(Metric::cpu_ns, {8}) == 1250);
+  CHECK(fixture.value(Metric::runnable_ns, {}) == 50);
+  execute({301, 301}, true);
+  fixture.recorder.settle(2400);
+  REQUIRE(fixture.recording.processes.size() == 3);
+  CHECK(fixture.recording.processes[1].program == "sh");
+  CHECK(fixture.recording.processes[2].program == "gcc");
+  CHECK(fixture.value(Metric::cpu_ns, {7}, 1) > 0);
+}
+
 TEST_CASE("CPU time of before the first switch is counted once", "[callpath]") {
   RecorderFixture fixture(Grouping::all);
   for (Nanoseconds time_ns = 1000; time_ns <= 5000; time_ns += 1000) {

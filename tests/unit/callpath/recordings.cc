@@ -56,8 +56,9 @@ Recording set_recording() {
   r.pid = 100;
   r.executable = "/usr/bin/make";
   r.processes = {{100, "make"}, {101, "cc1"}, {102, "cc1"}, {0, "as"}};
-  r.shared = {{3, 40}};
+  r.programs = {{"make", 1}, {"cc1", 2}, {"as", 40}};
   r.account.processes = 43;
+  r.account.processes_merged = 40;
   r.groups.clear();
   for (std::uint32_t process = 0; process < 4; ++process) {
     r.groups.push_back({"all", {}, process});

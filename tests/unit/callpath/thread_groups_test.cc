@@ -93,15 +93,19 @@ TEST_CASE("threads of different processes are in different groups", "[callpath][
   ThreadGroups groups(Grouping::by_name, r);
   const ThreadId threads[] = {kOne, kTwo, kThree};
   for (const ThreadId thread : threads) groups.named(thread, "worker");
-  groups.belongs(kOne, 0);
-  groups.belongs(kTwo, 0);
-  groups.belongs(kThree, 1);
+  ProcessList list(r);
+  const auto first = list.began(7, "a", false);
+  groups.belongs(kOne, first);
+  groups.belongs(kTwo, first);
+  groups.belongs(kThree, list.began(8, "b", false));
   CHECK(groups.group_of(kOne) == groups.group_of(kTwo));
   CHECK(groups.group_of(kOne) != groups.group_of(kThree));
   REQUIRE(r.groups.size() == 2);
   CHECK((r.groups[0].name == "worker" && r.groups[1].name == "worker"));
   CHECK((r.groups[0].process == 0U && r.groups[1].process == 1U));
-  groups.belongs(kTwo, 2);  // it has executed another program
+  groups.belongs(kTwo, list.executed(first, "c"));
+  CHECK_FALSE(groups.has_entry(kTwo));
+  CHECK(r.processes.size() == 2);
   CHECK(r.groups[groups.group_of(kTwo)].process == 2U);
 }
 
@@ -109,14 +113,16 @@ TEST_CASE("a thread of a process that executes a program has no known start", "[
   Recording r = small_recording();
   r.groups.clear();
   ThreadGroups groups(Grouping::by_start, r);
-  groups.belongs(kOne, 0);
-  groups.belongs(kTwo, 1);
+  ProcessList list(r);
+  const auto first = list.began(7, "a", false);
+  groups.belongs(kOne, first);
+  groups.belongs(kTwo, list.began(8, "b", false));
   groups.began(kOne, 0);
   groups.began(kTwo, 0);
   CHECK(groups.group_of(kOne) != groups.group_of(kTwo));
-  groups.belongs(kOne, 0);
+  groups.belongs(kOne, first);
   CHECK_FALSE(groups.wants_start(kOne));
-  groups.belongs(kOne, 2);
+  groups.belongs(kOne, list.executed(first, "c"));
   CHECK(groups.wants_start(kOne));
   CHECK_FALSE(groups.wants_start(kTwo));
 }
@@ -124,8 +130,9 @@ TEST_CASE("a thread of a process that executes a program has no known start", "[
 TEST_CASE("names of the threads of all processes are bounded", "[callpath][set]") {
   Recording r;
   ThreadGroups groups(Grouping::by_name, r);
+  ProcessList list(r);
   for (std::uint32_t process = 0; process < 100; ++process) {
-    groups.belongs(kOne, process);
+    groups.belongs(kOne, list.began(static_cast<Pid>(1 + process), "a", false));
     for (int i = 0; i < 300; ++i) {
       groups.named(kOne, "w" + std::to_string(i) + "x" + std::string(1 + i % 26, 'a'));
       CHECK(r.groups[groups.group_of(kOne)].process == process);
