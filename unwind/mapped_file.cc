@@ -110,7 +110,7 @@ class Finder {
 MappedFile Finder::begin_file(const procfs::Map& map) const {
   MappedFile file = file_of_line(map);
   file.link_start = map.start;
-  file.main = map.path == executable_;
+  file.main = file.path == executable_;
   return file;
 }
 

@@ -80,8 +80,8 @@ std::vector<procfs::Map> with_mapping(std::vector<procfs::Map> maps, const procf
 inline constexpr std::size_t kLargestVdso = 1U << 20U;  // at most this many bytes of it are read
 
 // Returns them sorted by address, without files that have no code mapped (data, locale archives),
-// and without what the kernel names in brackets, except the vdso. `executable` is the target of the
-// link /proc/PID/exe.
+// and without what the kernel names in brackets, except the vdso. `executable` is what
+// procfs::executable() returns.
 std::vector<MappedFile> mapped_files(const std::vector<procfs::Map>& maps,
                                      const std::string& executable, const FileFacts& facts = {});
 

@@ -247,6 +247,7 @@ std::string executable(Pid pid) {
   std::string path(PATH_MAX, '\0');
   const auto length = readlink(fmt::format("/proc/{}/exe", pid).c_str(), path.data(), path.size());
   path.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  path.resize(without_deleted(path).size());
   return path;
 }
 

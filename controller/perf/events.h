@@ -108,7 +108,7 @@ struct MapEvent {  // an executable mapping appeared (PERF_RECORD_MMAP2)
   std::uint64_t file_offset = 0;
   std::uint64_t device = 0;  // its major number in the upper 32 bits
   std::uint64_t inode = 0;   // 0: no file
-  std::string path;
+  std::string path;          // without the kernel's " (deleted)"
   Nanoseconds time_ns = 0;
   std::uint64_t generation = 0;  // of the inode, whose number may be given again
   Pid process = 0;

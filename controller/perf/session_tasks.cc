@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "controller/base/base_name.h"
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
@@ -95,7 +96,7 @@ void Session::handle_map(const MmapRecord& map) {
   const Pid process = map.common.pid;
   if (!processes_.contains(process) && !may_join()) return;
   MapEvent event{map.start,          map.length,     map.file_offset,
-                 map.device,         map.inode,      std::string(map.path),
+                 map.device,         map.inode,      std::string(without_deleted(map.path)),
                  map.common.time_ns, map.generation, process};
   if (!give_if_known(event)) early_maps_.push_back(std::move(event));
 }

@@ -24,7 +24,7 @@ bool is_named(std::string_view name, const std::string& glob) {
 
 bool is_process_named(std::string_view name, const ReadNames& read, const std::string& glob) {
   if (is_named(name, glob)) return true;
-  if (is_named(base_name(without_deleted(read.executable())), glob)) return true;
+  if (is_named(base_name(read.executable()), glob)) return true;
   if (name.size() < kLongestName) return false;
   const std::vector<std::string> words = read.words();
   return std::any_of(words.begin(), words.end(), [&](const std::string& word) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "controller/base/base_name.h"
 #include "controller/base/number.h"
 #include "controller/tracee/inject/stub.h"
 #include "controller/tracee/process.h"
@@ -76,7 +77,7 @@ std::vector<CodeBytes> code_of(Pid pid, const std::vector<procfs::Map>& maps,
   const auto executable = procfs::executable(pid);
   for (const procfs::Map& map : maps) {
     if (!map.executable || map.inode == 0) continue;
-    if (map.path == executable) {
+    if (without_deleted(map.path) == executable) {
       add(fmt::format("text {} +{:#x}", map.path, map.offset), map.start, map.end);
     }
     for (const Address place : places) {

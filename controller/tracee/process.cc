@@ -113,7 +113,7 @@ std::string process_name(Pid pid) {
 
 std::string other_name(std::string_view executed, std::string_view file) {
   const std::string_view name = base_name(executed);
-  return name == base_name(without_deleted(file)) || file.empty() ? "" : std::string(name);
+  return name == base_name(file) || file.empty() ? "" : std::string(name);
 }
 
 std::string started_as(Pid pid) {

@@ -1,14 +1,19 @@
 #include "controller/base/procfs.h"
 
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <filesystem>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "controller/base/clock.h"
+#include "tests/support/folder.h"
 
 namespace causalctl {
 
@@ -44,6 +49,25 @@ TEST_CASE("a thread that is ending is gone, not one without handlers", "[base]")
   CHECK(seen > 1000);
   CHECK(without_handler == 0);
   REQUIRE(sigaction(SIGUSR1, &before, nullptr) == 0);
+}
+
+TEST_CASE("an executable that was removed has the name that it had", "[base]") {
+  const test::Folder folder;
+  const std::string path = folder.file("sleeps");
+  std::filesystem::copy_file("/bin/sleep", path);
+  const Pid pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    execl(path.c_str(), path.c_str(), "60", nullptr);
+    _exit(1);
+  }
+  const Nanoseconds begin_ns = monotonic_now();
+  while (procfs::executable(pid) != path && monotonic_now() - begin_ns < 10 * kSecond) usleep(1000);
+  std::filesystem::remove(path);
+  CHECK(procfs::executable(pid) == path);
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  CHECK(procfs::executable(pid).empty());
 }
 
 TEST_CASE("the CPU time of a thread grows while it runs, and only then", "[base]") {

@@ -1,8 +1,10 @@
 // Tests sessions of several processes, and of those that come and go.
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
@@ -11,6 +13,7 @@
 #include "controller/base/clock.h"
 #include "controller/perf/process_set.h"
 #include "tests/kernel/perf/child.h"
+#include "tests/support/folder.h"
 #include "tests/support/skip.h"
 
 namespace causalctl::perf::test {
@@ -169,6 +172,29 @@ TEST_CASE("A program that a child executes is told of with its mappings, in thei
     }
     CHECK(told == std::vector<std::string>{"start", "exec", "program", "loader", "library", "end"});
   }
+}
+
+TEST_CASE("A program whose file was removed is told of by its name", "[perf]") {
+  if (!perf_is_allowed()) return;
+  const causalctl::test::Folder folder;
+  const std::string path = folder.file("program");
+  std::filesystem::copy_file("/bin/sleep", path);
+  Child child([&] {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    std::filesystem::remove(path);
+    const char* words[] = {"program", "0.05", nullptr};
+    fexecve(file, const_cast<char**>(words), environ);
+    _exit(1);
+  });
+  Session session(with_children(child.pid()), either_way());
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  REQUIRE(drain_until(session, events, [&](const std::vector<Event>& all) {
+    const auto maps = only<MapEvent>(all);
+    return std::any_of(maps.begin(), maps.end(),
+                       [&](const MapEvent& map) { return map.path == path; });
+  }));
 }
 
 TEST_CASE("A set of two processes ends with the second one", "[perf]") {

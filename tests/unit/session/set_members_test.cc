@@ -36,7 +36,6 @@ TEST_CASE("A name fulfils a glob as a whole", "[process_set]") {
 TEST_CASE("A process has the names of the kernel and of its executable", "[process_set]") {
   CHECK(named("MainThread", "/usr/bin/node", {"node", "x.js"}, "node"));
   CHECK(named("MainThread", "/usr/bin/node", {"node"}, "Main*"));
-  CHECK(named("x", "/opt/old/server (deleted)", {}, "server"));  // it was replaced by a newer one
   CHECK_FALSE(named("sh", "/usr/bin/dash", {"sh", "/opt/server"}, "server"));
   CHECK_FALSE(named("sh", "", {}, "*dash"));  // of another user
 }
