@@ -18,10 +18,15 @@ class ProcessSet {
   virtual bool takes_children() const = 0;
   // Whether there can be a new member at any time; otherwise the set ends with its last member.
   virtual bool is_open() const = 0;
-  // Tells of a process that runs another program from now on. `name` is the kernel's name of it
-  // (/proc/PID/comm). Returns whether it is a member. It may be gone by now: a member of which
-  // nothing else is known stays one.
-  virtual bool after_exec(Pid process, std::string_view name, bool is_member) = 0;
+  // What records tell of a program that a process runs from now on.
+  struct Program {
+    std::string_view name;  // the kernel's, as in /proc/PID/comm: the first 15 bytes
+    std::string_view file =
+        {};  // path of the executable, or of a script's interpreter; "": unknown
+  };
+  // Tells of a process that has executed a program. Returns whether it is a member. It may be gone
+  // by now: a member of which nothing else is known stays one.
+  virtual bool after_exec(Pid process, const Program& program, bool is_member) = 0;
 };
 
 // One process, without its children.
@@ -32,7 +37,7 @@ class OneProcess final : public ProcessSet {
   std::vector<Pid> present() override { return {process_}; }
   bool takes_children() const override { return false; }
   bool is_open() const override { return false; }
-  bool after_exec(Pid, std::string_view, bool is_member) override { return is_member; }
+  bool after_exec(Pid, const Program&, bool is_member) override { return is_member; }
 
  private:
   Pid process_;

@@ -157,7 +157,7 @@ EventBatch Session::drain(Nanoseconds now_ns) {
   // Until here threads had the numbers that they had before. What is of threads that come now is
   // given after that.
   move_renamed();
-  for (const auto& [process, time_ns] : std::exchange(left_, {})) leave_process(process, time_ns);
+  leave_by_exec();
   handle_births(now_ns - kLongestUnknown);
   give_hits(now_ns - kLongestUnknown);
   give_samples(now_ns - kLongestUnknown);
@@ -294,8 +294,9 @@ void Session::handle(ThreadEvents& events, const Record& record) {
   } else if (const auto* comm = std::get_if<CommRecord>(&record)) {
     if (comm->exec) handle_exec(events, comm->common.tid, comm->common.time_ns);
     merger_.push(NameEvent{events.thread(), comm->common.time_ns, std::string(comm->name)});
-    if (comm->exec && !set_->after_exec(events.process(), comm->name, true)) {
-      left_.push_back({events.process(), comm->common.time_ns});
+    if (comm->exec && may_join()) {
+      executed_by_own_.push_back(
+          {events.process(), comm->common.time_ns, std::string(comm->name), false});
     }
   } else if (const auto* lost = std::get_if<LostRecord>(&record)) {
     losses_.records_lost += lost->count;

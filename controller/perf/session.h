@@ -134,11 +134,16 @@ class Session final : public EventSource {
   struct Fork : ForkRecord {
     bool is_late = false;  // told in an earlier drain
   };
-  struct Executed {  // a program, as events of the cores tell
+  struct Executed {  // a program
     Pid process;     // its first thread's number, too, which the caller has from then on
     Nanoseconds time_ns;
     std::string name;
     bool is_late;  // told in an earlier drain
+  };
+  struct MappedFile {  // an executable mapping
+    Pid process;
+    Nanoseconds time_ns;
+    std::string path;
   };
   struct Renamed {  // by exec
     Tid from, to;
@@ -179,6 +184,9 @@ class Session final : public EventSource {
   void take(Executed exec);
   void join(Executed exec);
   ThreadEvents* caller_of_exec(const Executed& exec);
+  std::string file_of(const Executed& exec) const;
+  bool after_exec(const Executed& exec, bool is_member);
+  void leave_by_exec();
   void handle_task(const Record& record);
   bool handle_end(const ExitRecord& exit);
   void read_scheduler();
@@ -255,11 +263,12 @@ class Session final : public EventSource {
   std::vector<ThreadId> exits_;
   std::vector<ExitRecord> early_ends_;  // of threads that are not known yet
   std::vector<Executed> executed_;
-  std::vector<NameEvent> names_;      // their threads have no serials
-  std::vector<MapEvent> early_maps_;  // of processes that are not known yet
+  std::vector<Executed> executed_by_own_;  // as events of their threads tell
+  std::vector<MappedFile> mapped_files_;   // of late, where processes can join or leave
+  std::vector<NameEvent> names_;           // their threads have no serials
+  std::vector<MapEvent> early_maps_;       // of processes that are not known yet
   std::vector<Renamed> renamed_;
-  std::vector<std::pair<Pid, Nanoseconds>> left_;  // processes that are no members from then on
-  std::map<ThreadId, Nanoseconds> left_threads_;   // of such, for a time
+  std::map<ThreadId, Nanoseconds> left_threads_;  // of processes that are no members from then on
   Nanoseconds next_scan_ns_ = 0;
   Nanoseconds scan_rests_until_ns_ = 0;  // whatever was lost
   bool lost_since_scan_ = false;

@@ -98,6 +98,7 @@ void Session::handle_map(const MmapRecord& map) {
   MapEvent event{map.start,          map.length,     map.file_offset,
                  map.device,         map.inode,      std::string(without_deleted(map.path)),
                  map.common.time_ns, map.generation, process};
+  if (may_join() && map.inode != 0) mapped_files_.push_back({process, event.time_ns, event.path});
   if (!give_if_known(event)) early_maps_.push_back(std::move(event));
 }
 
@@ -176,6 +177,7 @@ void Session::handle_births(Nanoseconds older_than_ns) {
       names_, [&](NameEvent& name) { return give_if_known(name) || name.time_ns < older_than_ns; });
   std::erase_if(early_maps_,
                 [&](MapEvent& map) { return give_if_known(map) || map.time_ns < older_than_ns; });
+  std::erase_if(mapped_files_, [&](const MappedFile& map) { return map.time_ns < older_than_ns; });
 }
 
 void Session::take(Fork& fork) {
@@ -191,20 +193,45 @@ void Session::take(Fork& fork) {
   }
 }
 
+// The first file with code that is mapped after an exec is the program's. Its record may be read
+// one drain later. Returns "" if it was not read.
+std::string Session::file_of(const Executed& exec) const {
+  const MappedFile* first = nullptr;
+  for (const MappedFile& map : mapped_files_) {
+    if (map.process != exec.process || map.time_ns < exec.time_ns) continue;
+    if (first == nullptr || map.time_ns < first->time_ns) first = &map;
+  }
+  return first == nullptr ? std::string() : first->path;
+}
+
+bool Session::after_exec(const Executed& exec, bool is_member) {
+  const std::string file = file_of(exec);
+  return set_->after_exec(exec.process, {exec.name, file}, is_member);
+}
+
+void Session::leave_by_exec() {
+  std::erase_if(executed_by_own_, [this](Executed& exec) {
+    if (file_of(exec).empty() && !std::exchange(exec.is_late, true)) return false;
+    if (!after_exec(exec, true)) leave_process(exec.process, exec.time_ns);
+    return true;
+  });
+}
+
 // Who called exec is not told: it is the one thread that lives, because all others have ended by
 // then, the first one too. The end of a thread, or the birth of the process, may be read one drain
 // later, from another core.
 void Session::take(Executed exec) {
   const bool is_member = processes_.contains(exec.process);
   ThreadEvents* caller = is_member ? caller_of_exec(exec) : nullptr;
-  const bool is_clear = is_member ? caller != nullptr : !set_->takes_children();
+  const bool is_told = is_member ? caller != nullptr : !set_->takes_children();
+  const bool is_clear = is_told && !(may_join() && file_of(exec).empty());
   if (!is_clear && !std::exchange(exec.is_late, true)) {
     executed_.push_back(std::move(exec));
     return;
   }
   const Pid process = exec.process;
   const Nanoseconds time_ns = exec.time_ns;
-  const bool stays = set_->after_exec(process, exec.name, is_member);
+  const bool stays = after_exec(exec, is_member);
   if (!is_member) {
     if (stays) join(std::move(exec));
   } else if (caller != nullptr) {
@@ -289,7 +316,7 @@ void Session::handle_fork(const ForkRecord& fork) {
   losses_.unseen_ns += std::max<Nanoseconds>(0, monotonic_now() - fork.common.time_ns);
   if (!is_process || plan_.by_tasks) return;
   const auto status = procfs::thread_status(fork.pid, fork.tid);
-  if (status && !set_->after_exec(fork.pid, status->name, true)) {
+  if (status && !set_->after_exec(fork.pid, {status->name}, true)) {
     leave_process(fork.pid, monotonic_now());
   }
 }

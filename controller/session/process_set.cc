@@ -27,7 +27,7 @@ class GivenProcesses final : public BoundedSet {
   GivenProcesses(const std::vector<Pid>& pids, OwnProcesses ours)
       : BoundedSet(Growth::none, std::move(ours)), rows_(rows_of(pids, proc_)) {}
 
-  bool after_exec(Pid, std::string_view, bool is_member) override { return is_member; }
+  bool after_exec(Pid, const Program&, bool is_member) override { return is_member; }
 
  private:
   std::vector<Pid> all_present() override {
@@ -51,7 +51,7 @@ class Descendants final : public BoundedSet {
       : BoundedSet(Growth::children, std::move(ours)), family_(rows_of(roots, proc_)) {}
 
   // A member that is known here stays one also if its parent ends before the next scan.
-  bool after_exec(Pid process, std::string_view, bool is_member) override {
+  bool after_exec(Pid process, const Program&, bool is_member) override {
     if (!is_member) return false;
     if (const auto row = proc_.row(process)) family_.add(*row);
     return true;
@@ -69,15 +69,16 @@ class Namesakes final : public BoundedSet {
   Namesakes(std::string glob, OwnProcesses ours)
       : BoundedSet(Growth::open, std::move(ours)), glob_(std::move(glob)) {}
 
-  bool after_exec(Pid process, std::string_view name, bool is_member) override {
-    return is_called(process, name) && (is_member || !ours().have(process));
+  bool after_exec(Pid process, const Program& program, bool is_member) override {
+    return is_called(process, program) && (is_member || !ours().have(process));
   }
 
  private:
-  bool is_called(Pid pid, std::string_view name) const {
-    const ReadNames read{[pid] { return procfs::executable(pid); },
-                         [pid] { return procfs::words_of(pid); }};
-    return is_process_named(name, read, glob_);
+  bool is_called(Pid pid, const Program& program) const {
+    const auto file = [&] {
+      return program.file.empty() ? procfs::executable(pid) : std::string(program.file);
+    };
+    return is_process_named(program.name, {file, [pid] { return procfs::words_of(pid); }}, glob_);
   }
 
   std::vector<Pid> all_present() override {
@@ -85,7 +86,7 @@ class Namesakes final : public BoundedSet {
     std::erase_if(pids, [&](Pid pid) {
       std::string_view line = proc_.text_of(pid, "comm");
       const std::string name(line.substr(0, line.find('\n')));
-      return !is_called(pid, name) || !proc_.runs_program(pid);
+      return !is_called(pid, {name}) || !proc_.runs_program(pid);
     });
     return pids;
   }
@@ -100,7 +101,7 @@ class CgroupMembers : public BoundedSet {
   explicit CgroupMembers(OwnProcesses ours) : BoundedSet(Growth::open, std::move(ours)) {}
 
   // A process is mostly moved into a cgroup before it executes the program that belongs there.
-  bool after_exec(Pid process, std::string_view, bool is_member) override {
+  bool after_exec(Pid process, const Program&, bool is_member) override {
     const std::string cgroups(proc_.text_of(process, "cgroup"));
     if (cgroups.empty()) return is_member;  // it is gone
     return is_in(cgroups) && (is_member || !ours().have(process));
@@ -152,7 +153,7 @@ class AllProcesses final : public BoundedSet {
  public:
   explicit AllProcesses(OwnProcesses ours) : BoundedSet(Growth::open, std::move(ours)) {}
 
-  bool after_exec(Pid process, std::string_view, bool is_member) override {
+  bool after_exec(Pid process, const Program&, bool is_member) override {
     return is_member || !ours().have(process);
   }
 

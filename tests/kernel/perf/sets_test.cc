@@ -23,13 +23,15 @@ struct Rules final : ProcessSet {
   std::vector<Pid> present() override { return processes; }
   bool takes_children() const override { return children; }
   bool is_open() const override { return open; }
-  bool after_exec(Pid, std::string_view name, bool is_member) override {
-    return exec ? exec(name) : is_member;
+  bool after_exec(Pid, const Program& program, bool is_member) override {
+    files.emplace_back(program.file);
+    return exec ? exec(program.name) : is_member;
   }
 
   std::vector<Pid> processes;
   bool children = false, open = false;
   std::function<bool(std::string_view name)> exec;
+  std::vector<std::string> files;  // of the programs that were told of
 };
 
 std::shared_ptr<Rules> with_children(Pid process) {
@@ -253,6 +255,11 @@ TEST_CASE("A process joins or leaves an open set by what it executes", "[perf]")
   CHECK(only<ThreadStartEvent>(events).size() == 3);
   REQUIRE(drain_until(session, events, [&](const auto&) { return session.processes() == 0; }));
   CHECK(session.target_alive());  // others may come
+  // Also of processes that have ended by then it is told what they have executed.
+  for (const char* program : {"sh", "sleep"}) {
+    const std::string path = std::filesystem::canonical(std::string("/bin/") + program);
+    CHECK(std::count(set->files.begin(), set->files.end(), path) >= 3);
+  }
   // `sleep` comes to a core once more at its end, as none of the set.
   const auto ends = only<ThreadExitEvent>(events);
   for (const auto& change : only<SwitchEvent>(events)) {

@@ -69,8 +69,8 @@ TEST_CASE("Given processes are members while they are there", "[process_set]") {
   std::vector<Pid> both = {a.pid(), b.pid()};
   std::sort(both.begin(), both.end());
   CHECK(set->present() == both);
-  CHECK(set->after_exec(a.pid(), "other", true));
-  CHECK_FALSE(set->after_exec(getpid(), "other", false));
+  CHECK(set->after_exec(a.pid(), {"other"}, true));
+  CHECK_FALSE(set->after_exec(getpid(), {"other"}, false));
   a.end();
   CHECK(set->present() == std::vector<Pid>{b.pid()});
   CHECK(set->left_out() == 0);
@@ -86,8 +86,8 @@ TEST_CASE("Children are all below a process, without causalctl", "[process_set]"
   CHECK(has_member(*set, getpid()));
   CHECK(has_member(*set, a.pid()));
   CHECK_FALSE(has_member(*set, b.pid()));
-  CHECK(set->after_exec(a.pid(), "other", true));
-  CHECK_FALSE(set->after_exec(b.pid(), "other", false));
+  CHECK(set->after_exec(a.pid(), {"other"}, true));
+  CHECK_FALSE(set->after_exec(b.pid(), {"other"}, false));
 }
 
 TEST_CASE("Namesakes are members until they execute another program", "[process_set]") {
@@ -98,9 +98,12 @@ TEST_CASE("Namesakes are members until they execute another program", "[process_
   CHECK(has_member(*set, a.pid()));
   CHECK(has_member(*set, b.pid()));
   CHECK_FALSE(has_member(*set, getpid()));
-  CHECK(set->after_exec(a.pid(), "set_name_c", true));
-  CHECK_FALSE(set->after_exec(a.pid(), "sh", true));
-  CHECK(set->after_exec(getpid(), "set_name_c", false));
+  CHECK(set->after_exec(a.pid(), {"set_name_c"}, true));
+  CHECK_FALSE(set->after_exec(a.pid(), {"sh"}, true));
+  CHECK(set->after_exec(getpid(), {"set_name_c"}, false));
+  CHECK(set->after_exec(kNoPid, {"sh", "/opt/set_name_e"}, true));  // it is gone by now
+  CHECK(set->after_exec(a.pid(), {"sh", "/opt/set_name_e"}, true));
+  CHECK_FALSE(set->after_exec(kNoPid, {"sh"}, true));
   const auto one = make_process_set({SetKind::match, {}, "set_name_a"}, {});
   CHECK(one->present() == std::vector<Pid>{a.pid()});
 }
@@ -113,7 +116,7 @@ TEST_CASE("An open set has nothing that causalctl has started", "[process_set]")
     const auto set = make_process_set(description, {getpid()});
     CHECK_FALSE(has_member(*set, a.pid()));
     CHECK_FALSE(has_member(*set, getpid()));
-    CHECK_FALSE(set->after_exec(a.pid(), "set_name_d", false));
+    CHECK_FALSE(set->after_exec(a.pid(), {"set_name_d"}, false));
   }
 }
 
@@ -122,7 +125,7 @@ TEST_CASE("All processes are no kernel threads", "[process_set]") {
   CHECK(set->takes_children());
   CHECK(set->is_open());
   CHECK(has_member(*set, getpid()));
-  CHECK(set->after_exec(getpid(), "x", false));
+  CHECK(set->after_exec(getpid(), {"x"}, false));
   for (const Pid member : set->present()) {
     const auto stat = procfs::read_text(fmt::format("/proc/{}/stat", member));
     const auto row = stat ? parse_row(*stat) : std::nullopt;
@@ -138,7 +141,7 @@ TEST_CASE("A cgroup or a unit that is not there has no members", "[process_set]"
     CHECK(set->takes_children());
     CHECK(set->is_open());
     CHECK(set->present().empty());
-    CHECK_FALSE(set->after_exec(getpid(), "x", true));
+    CHECK_FALSE(set->after_exec(getpid(), {"x"}, true));
   }
 }
 
