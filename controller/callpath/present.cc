@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "controller/base/error.h"
 #include "controller/base/signal_state.h"
@@ -172,15 +173,25 @@ Chains chains_of(std::span<const Recording> runs) {
   return chains;
 }
 
-// The build-ids of one executable in the runs, as far as it was seen there.
-std::set<std::string> builds_of(std::span<const Recording> runs, const std::string& executable) {
-  std::set<std::string> builds;
+// Returns whether two runs have no build of the executable in common. A run may have several: those
+// of containers, or one whose file could not be read at first.
+bool was_built_anew(std::span<const Recording> runs, const std::string& executable) {
+  std::vector<std::set<std::string>> builds;  // by run, as far as they are known
   for (const Recording& run : runs) {
+    std::set<std::string> of_run;
     for (const Module& module : run.modules) {
-      if (module.path == executable) builds.insert(module.build_id);
+      if (module.path == executable && !module.build_id.empty()) of_run.insert(module.build_id);
+    }
+    if (!of_run.empty()) builds.push_back(std::move(of_run));
+  }
+  for (std::size_t i = 0; i < builds.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const bool have_common = std::any_of(builds[i].begin(), builds[i].end(),
+                                           [&](const auto& id) { return builds[j].contains(id); });
+      if (!have_common) return true;
     }
   }
-  return builds;
+  return false;
 }
 
 // Everything but the trees.
@@ -223,7 +234,7 @@ Profile begin_profile(std::span<const Recording> runs, const ChosenEpochs& epoch
         "Only some epochs are shown; chains, losses and numbers of calls are those of all.");
   }
   if (!one_program) profile.notes.emplace_back("The runs are of different programs.");
-  if (builds_of(runs, first.executable).size() > 1) {
+  if (was_built_anew(runs, first.executable)) {
     profile.notes.emplace_back(
         "The program was built anew between the runs: what has the same name counts together.");
   }

@@ -1,3 +1,4 @@
+#include "controller/callpath/present.h"
 
 #include <fmt/format.h>
 
@@ -152,6 +153,20 @@ TEST_CASE("builds of one file are told apart, and the user is told of them",
   CHECK(builds.size() == 2);
   REQUIRE(profile.notes.size() == 1);
   CHECK_THAT(profile.notes[0], Contains("built anew"));
+}
+
+TEST_CASE("builds within a run are not builds between runs", "[callpath][present]") {
+  Recording two_images = small_recording();
+  two_images.modules.push_back({two_images.executable, "other"});
+  two_images.modules.push_back({two_images.executable, ""});  // whose file could not be read
+  CHECK(present(std::array{two_images}).notes.empty());
+  CHECK(present(std::array{two_images, small_recording()}).notes.empty());
+  Recording unread = small_recording();
+  unread.modules[0].build_id.clear();
+  CHECK(present(std::array{unread, small_recording()}).notes.empty());
+  Recording anew = small_recording();
+  anew.modules[0].build_id = "third";
+  CHECK_THAT(present(std::array{two_images, unread, anew}).notes.at(0), Contains("built anew"));
 }
 
 TEST_CASE("runs are added up, whatever their numbers are", "[callpath][present]") {
