@@ -107,13 +107,23 @@ void Processes::read_mappings() {
   for (auto& [pid, process] : processes_) process->mappings.read();
 }
 
-// After an exec: the first file that is mapped is the program, or what runs it. Without one it has
-// the kernel's name.
-void Processes::name_program(Process& process, const perf::Event& event) {
+// The first file that is mapped after an exec is the program, or what runs it.
+void Processes::executed(const perf::ExecEvent& exec) {
+  Process* process = find(exec.process);
+  if (process == nullptr) return;
+  process->mappings.take(exec);
+  if (!belongs_) return;
+  process->executed = exec.thread;
+  process->executed_name.clear();
+  process->executed_ns = exec.time_ns;
+  const perf::MapEvent* map = process->mappings.first_file_since(exec.time_ns);
+  if (map != nullptr) name_program(*process, map->path);
+}
+
+// After an exec. Without a path it has the kernel's name.
+void Processes::name_program(Process& process, std::string_view path) {
   std::string program = std::exchange(process.executed_name, {});
-  const auto* map = std::get_if<perf::MapEvent>(&event);
-  const bool has_file = map != nullptr && map->inode != 0 && !map->path.empty();
-  if (has_file) program = unwind::base_name(map->path);
+  if (!path.empty()) program = unwind::base_name(path);
   if (program.empty()) program = process.run->program();
   process.run = list_.executed(process.run, program);
   belongs_(*std::exchange(process.executed, std::nullopt), process.run);
@@ -132,19 +142,13 @@ void Processes::take(const perf::Event& event) {
   }
   if (const auto* map = std::get_if<perf::MapEvent>(&event)) {
     if (Process* process = find(map->process)) {
-      if (process->executed && map->inode != 0) name_program(*process, event);
+      const bool is_new = process->executed && map->time_ns >= process->executed_ns;
+      if (is_new && map->inode != 0) name_program(*process, map->path);
       process->mappings.take(event);
     }
     return;
   }
-  if (const auto* exec = std::get_if<perf::ExecEvent>(&event)) {
-    if (Process* process = find(exec->process)) {
-      process->mappings.take(event);
-      if (belongs_) process->executed = exec->thread;
-      process->executed_ns = exec->time_ns;
-    }
-    return;
-  }
+  if (const auto* exec = std::get_if<perf::ExecEvent>(&event)) return executed(*exec);
   const ThreadId thread = perf::thread_of(event);
   Process* process = find(thread);
   if (process == nullptr) return;
@@ -154,7 +158,7 @@ void Processes::take(const perf::Event& event) {
   }
   const bool is_end = std::holds_alternative<perf::ThreadExitEvent>(event);
   const bool is_late = perf::time_of(event) - process->executed_ns > kLongestUnnamed;
-  if (process->executed && (is_end || is_late)) name_program(*process, event);
+  if (process->executed && (is_end || is_late)) name_program(*process, {});
   if (std::holds_alternative<perf::SampleEvent>(event)) process->mappings.take(event);
   if (is_end) {
     ended(thread, *process);

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/base/types.h"
@@ -82,7 +83,8 @@ class Processes {
   void add(Pid process, bool is_born);
   Process& begin(const perf::ThreadStartEvent& start);
   void ended(ThreadId thread, Process& process);
-  void name_program(Process& process, const perf::Event& event);
+  void executed(const perf::ExecEvent& exec);
+  void name_program(Process& process, std::string_view path);
 
   Places& places_;
   Belongs belongs_;

@@ -102,6 +102,15 @@ void Mappings::take(const perf::Event& event) {
   }
 }
 
+const perf::MapEvent* Mappings::first_file_since(Nanoseconds exec_ns) const {
+  const perf::MapEvent* first = nullptr;
+  for (const perf::MapEvent& each : recent_) {
+    if (each.inode == 0 || each.time_ns < exec_ns) continue;
+    if (first == nullptr || each.time_ns < first->time_ns) first = &each;
+  }
+  return first;
+}
+
 void Mappings::tell(const perf::MapEvent& event) {
   if (untold_since_ns_ != 0) unmap_all();
   for (MappingFollower* each : followers_) each->mapped(event);

@@ -66,6 +66,9 @@ class Mappings {
   void lost(std::uint64_t records, Nanoseconds now_ns);
   // Whether it is known what was mapped at this time, which is from the first reading on.
   bool known_at(Nanoseconds time_ns) const { return time_ns >= known_from_ns_; }
+  // Returns the first file that was mapped at or after an exec of which it is told late; null if
+  // none was yet. Valid until the next event.
+  const perf::MapEvent* first_file_since(Nanoseconds exec_ns) const;
   // In time order, but that an exec may be late. Before the sample among the events is looked up.
   void take(const perf::Event& event);
 
