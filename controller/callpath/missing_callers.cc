@@ -34,8 +34,8 @@ bool MissingCallers::ask(LocationId call, LocationId callee, Pid process, bool a
   if (!return_address || !code) return false;
   const Address within = to.is_call ? 1 : 0;
   namer_.ask({call, callee, process, *return_address, *code - within, &places_.path(from.module),
-              &places_.path(to.module), from.offset, to.offset - within, places->mappings(),
-              again});
+              &places_.path(to.module), from.offset, to.offset - within, places->modules(),
+              places->mappings(), again});
   return true;
 }
 

@@ -132,11 +132,11 @@ void Namer::answer(const Question& question) {
   --open_;
 }
 
-// Returns the name of the function at an offset of a module of which something was asked.
+// Returns the name of the function at an offset of a file of the present question's process.
 std::string Namer::function_at(const std::string& path, Address offset) {
-  const auto known = by_path_.find(path);
-  if (known == by_path_.end()) return {};
-  unwind::Symbolizer* symbolizer = symbolizer_of(known->second.module);
+  const auto module = modules_->find(path);
+  if (module == modules_->end()) return {};
+  unwind::Symbolizer* symbolizer = symbolizer_of(module->second);
   if (symbolizer == nullptr) return {};
   const auto frames = frames_in_file(*symbolizer, offset);
   if (frames.empty()) return {};
@@ -169,6 +169,7 @@ Namer::Tails& Namer::tails_of(const TailQuestion& question) {
 }
 
 std::optional<TailCall> Namer::find_tail(const TailQuestion& question) {
+  modules_ = question.modules.get();
   TailCalls& calls = *tails_of(question).calls;
   const Address within = question.call_offset - 1;
   if (!calls.is_at(question.return_address - 1, *question.call_path, within) ||
@@ -198,7 +199,6 @@ void Namer::work() {
     if (stop_) return;
     const Work work = std::exchange(work_, {});
     lock.unlock();
-    for (const Question& question : work.questions) by_path_.try_emplace(*question.path, question);
     // Those of tail calls first: they need what is mapped at present.
     for (const TailQuestion& question : work.tails) {
       if (stop_) return;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "controller/callpath/module_files.h"
+#include "controller/callpath/process_places.h"
 #include "controller/callpath/recording.h"
 #include "controller/callpath/tail_calls.h"
 #include "unwind/symbolizer.h"
@@ -42,8 +43,6 @@ class Namer {
   struct Question {
     LocationId id = 0;
     std::uint32_t module = 0;
-    const std::string* path =
-        nullptr;         // of the module, as in the maps; lives as long as this object
     Address offset = 0;  // within the code of the location
   };
   struct Answer {
@@ -58,11 +57,12 @@ class Namer {
     Pid process = 0;
     Address return_address = 0;
     Address code = 0;  // of the callee
-    // Of the locations. The paths are those of the modules' questions.
+    // Of the locations. The paths are those of their modules, and live as long as this object.
     const std::string* call_path = nullptr;
     const std::string* callee_path = nullptr;
     Address call_offset = 0;
     Address callee_offset = 0;
+    std::shared_ptr<const ModulesByPath> modules;  // of the process; those of others may differ
     std::uint64_t mappings = 0;  // changes whenever what the process has mapped does
     bool again = false;          // mappings had changed when it was answered first
   };
@@ -107,7 +107,7 @@ class Namer {
   // These are used by the thread alone.
   std::unordered_map<std::uint32_t, Known> by_module_;
   std::uint64_t uses_ = 0;
-  std::unordered_map<std::string, Question> by_path_;  // one question of each module
+  const ModulesByPath* modules_ = nullptr;  // of the process of the present question
   std::map<Pid, Tails> tails_;
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -79,7 +79,17 @@ void ProcessPlaces::put(Address start, Address end, std::uint32_t module, Addres
 
 void ProcessPlaces::mappings_changed() {
   ++mappings_;
+  modules_.reset();
   for (auto& each : cache_) each.clear();
+}
+
+std::shared_ptr<const ModulesByPath> ProcessPlaces::modules() {
+  if (modules_) return modules_;
+  auto modules = std::make_shared<ModulesByPath>();
+  for (const auto& [start, piece] : pieces_.all()) {
+    if (piece.file != 0) (*modules)[places_.path(piece.file)] = piece.file;
+  }
+  return modules_ = std::move(modules);
 }
 
 std::optional<Address> ProcessPlaces::address_of(LocationId number) const {

@@ -6,7 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -20,6 +23,10 @@
 #include "controller/symbols/pieces.h"
 
 namespace causalctl::callpath {
+
+// The modules that a process has mapped, by path. Those of another one may have other modules at
+// the same paths, as in a container.
+using ModulesByPath = std::map<std::string, std::uint32_t>;
 
 class ProcessPlaces final : public symbols::MappingFollower {
  public:
@@ -43,6 +50,7 @@ class ProcessPlaces final : public symbols::MappingFollower {
   std::optional<Address> address_of(LocationId location) const;
   // Changes whenever what is mapped does. No other process has the same number.
   std::uint64_t mappings() const { return mappings_; }
+  std::shared_ptr<const ModulesByPath> modules();  // that are mapped at present
 
   Places& shared() { return places_; }
 
@@ -56,6 +64,7 @@ class ProcessPlaces final : public symbols::MappingFollower {
   std::uint64_t program_;   // for Places::compiled()
   symbols::Pieces pieces_;  // their files are modules, their places offsets of locations
   std::uint64_t mappings_ = 0;
+  std::shared_ptr<const ModulesByPath> modules_;  // null until they are asked for
   symbols::PerfMapFile perf_map_;
   bool met_compiled_ = false;
   std::unordered_map<Address, LocationId> cache_[2];  // by is_call, while pieces_ is the same

@@ -247,7 +247,6 @@ class Run {
       const Location& location = recording_.locations[asked_];
       if (location.module == 0) continue;
       namer_.ask(Namer::Question{static_cast<LocationId>(asked_), location.module,
-                                 &places_.path(location.module),
                                  location.offset - location.is_call});
     }
     for (Namer::Answer& answer : namer_.answers()) {

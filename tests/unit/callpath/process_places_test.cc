@@ -154,6 +154,26 @@ TEST_CASE("a library is one module, whoever has loaded it", "[callpath]") {
   CHECK(fixture.recording.locations.at(other.at(kFree + 0x20, false)).module == 0);
 }
 
+TEST_CASE("files of one path are different modules of two processes", "[callpath]") {
+  PlacesFixture fixture;
+  ProcessPlaces first{kGone, fixture.all};
+  ProcessPlaces other{kGone, fixture.all};
+  CHECK(first.modules()->empty());
+  auto event = mapping("/nowhere/app", kFree, kLength, 0x1000);
+  event.inode = 77;
+  first.mapped(event);
+  event.inode = 78;  // in another container
+  other.mapped(event);
+  REQUIRE(first.modules()->contains("/nowhere/app"));
+  REQUIRE(other.modules()->contains("/nowhere/app"));
+  CHECK(first.modules()->at("/nowhere/app") != other.modules()->at("/nowhere/app"));
+  CHECK(first.modules()->at("/nowhere/app") == fixture.all.at(first.at(kFree, false)).module);
+  const auto before = first.modules();
+  first.unmap_all();
+  CHECK(first.modules()->empty());
+  CHECK(before->size() == 1);
+}
+
 TEST_CASE("code in no file without a name is of its program alone", "[callpath]") {
   PlacesFixture fixture;
   ProcessPlaces other{kGone, fixture.all};
