@@ -1,5 +1,7 @@
 #include "controller/callpath/places.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "unwind/module_file.h"
@@ -14,9 +16,7 @@ constexpr int kMostTries = 8;  // to open a file, each for another process
 }  // namespace
 
 Places::Places(Recording& recording) : recording_(recording) {
-  unwind::MappedFile none;
-  none.path = kAnonymous;
-  module_of(0, none, 0);  // number 0
+  module_named(kAnonymous);  // number 0
 }
 
 // Returns null if there is none. A file whose generation was not known gets it.
@@ -75,22 +75,29 @@ LocationId Places::location(std::uint32_t module, Address offset, bool is_call) 
   return place->second;
 }
 
-LocationId Places::compiled(std::uint64_t program, Address address, bool is_call,
+LocationId Places::compiled(const Program& program, Address address, bool is_call,
                             const std::string& name) {
-  const auto [place, is_new] =
-      compiled_.try_emplace({name.empty() ? program : 0, address, is_call, name},
-                            static_cast<LocationId>(recording_.locations.size()));
-  if (is_new) {
-    recording_.locations.push_back({0, address, is_call, {}});
-    if (!name.empty()) recording_.locations.back().frames = {{name, "", 0}};
+  const std::tuple key(name.empty() ? program.number : 0, address, is_call, name);
+  if (const auto known = compiled_.find(key); known != compiled_.end()) return known->second;
+  if (compiled_.size() == kMostCompiled) {
+    ++recording_.account.code_merged;
+    return location(0, 0, is_call);
   }
-  return place->second;
+  const bool is_of_program = name.empty() && !program.name.empty();
+  const std::uint32_t module =
+      is_of_program ? module_named(fmt::format("[anonymous in {}]", program.name)) : 0;
+  const auto number = static_cast<LocationId>(recording_.locations.size());
+  recording_.locations.push_back({module, address, is_call, {}});
+  if (!name.empty()) recording_.locations.back().frames = {{name, "", 0}};
+  return compiled_[key] = number;
 }
 
-LocationId Places::outside(const char* name) {
+std::uint32_t Places::module_named(const std::string& name) {
   unwind::MappedFile none;
   none.path = name;
-  return location(module_of(0, none, 0), 0, false);
+  return module_of(0, none, 0);
 }
+
+LocationId Places::outside(const char* name) { return location(module_named(name), 0, false); }
 
 }  // namespace causalctl::callpath

@@ -2,6 +2,7 @@
 // them, so that a library is one module, whoever has loaded it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -18,12 +19,17 @@
 
 namespace causalctl::callpath {
 
-// The module of code that is in no file, such as what a process compiles at run time.
+// The module of code that is in no file, such as what a process compiles at run time. In a set,
+// code without a name is of a module of its program, "[anonymous in node]".
 inline constexpr const char* kAnonymous = "[anonymous]";
+// Places of code in no file. Such code comes without end where a program compiles on and on; what
+// is beyond stands at one place.
+inline constexpr std::size_t kMostCompiled = 1U << 18U;
 
 class Places {
  public:
-  // It adds to the recording's modules and locations, and to nothing else.
+  // It adds to the recording's modules and locations, counts in its account what is beyond the
+  // limit, and changes nothing else.
   explicit Places(Recording& recording);
   Places(const Places&) = delete;
   Places& operator=(const Places&) = delete;
@@ -34,11 +40,16 @@ class Places {
   std::uint32_t module_of(Pid process, const unwind::MappedFile& file, std::uint64_t generation);
   // `is_call`: the offset is one that a call returns to.
   LocationId location(std::uint32_t module, Address offset, bool is_call);
+  // What one process runs from one exec to the next.
+  struct Program {
+    std::uint64_t number = 0;  // differs from that of any other, whatever process it is of
+    std::string name = {};     // empty in a recording of one process
+  };
   // Returns the location of code in no file. One without a name is of its program alone, because
   // the same address is other code in another one.
-  LocationId compiled(std::uint64_t program, Address address, bool is_call,
+  LocationId compiled(const Program& program, Address address, bool is_call,
                       const std::string& name);
-  std::uint64_t new_program() { return ++programs_; }  // a number for compiled()
+  std::uint64_t new_program() { return ++programs_; }  // a number
   // The location that stands for what has no code in a process; `name` is in brackets.
   LocationId outside(const char* name);
 
@@ -60,6 +71,7 @@ class Places {
   static Known* find(std::vector<Known>& files, std::uint64_t generation);
   Known open(Pid process, const unwind::MappedFile& file);
   void add(unwind::ModuleFile file, const std::string& path);
+  std::uint32_t module_named(const std::string& name);  // in brackets
 
   Recording& recording_;
   std::shared_ptr<unwind::ImageFiles> images_ = std::make_shared<unwind::ImageFiles>();

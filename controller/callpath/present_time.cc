@@ -13,6 +13,7 @@
 #include "controller/base/duration.h"
 #include "controller/base/number.h"
 #include "controller/callpath/group_rows.h"
+#include "controller/callpath/places.h"
 #include "controller/callpath/process_list.h"
 #include "controller/callpath/thread_groups.h"
 
@@ -223,6 +224,12 @@ void add_limits(const Recording& run, const std::string& which, Profile& profile
                             "chains on others stand at [path not kept], below what is known of "
                             "them",
                             run.tree.size(), run.account.paths_cut));
+  }
+  if (run.account.code_merged > 0) {
+    profile.warnings.push_back(
+        which + fmt::format("code in no file has more than {} places, and no further ones are "
+                            "kept: {} frames on others stand at {}",
+                            kMostCompiled, run.account.code_merged, kAnonymous));
   }
 }
 

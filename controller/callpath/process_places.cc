@@ -20,13 +20,14 @@ bool is_file(const perf::MapEvent& event) {
 }  // namespace
 
 ProcessPlaces::ProcessPlaces(Pid process, Places& places)
-    : process_(process), places_(places), program_(places.new_program()), perf_map_(process) {
-  mappings_ = program_ << 32U;  // no two processes have one number
+    : process_(process), places_(places), program_{places.new_program()}, perf_map_(process) {
+  mappings_ = program_.number << 32U;  // no two processes have one number
 }
 
 ProcessPlaces::ProcessPlaces(Pid process, const ProcessPlaces& parent)
     : ProcessPlaces(process, parent.places_) {
   pieces_ = parent.pieces_;
+  program_.name = parent.program_.name;
 }
 
 void ProcessPlaces::read() {
@@ -67,7 +68,7 @@ void ProcessPlaces::mapped(const perf::MapEvent& event) {
 void ProcessPlaces::unmap_all() {
   pieces_.clear();
   mappings_changed();
-  program_ = places_.new_program();
+  program_.number = places_.new_program();
   perf_map_ = symbols::PerfMapFile(process_);
   met_compiled_ = false;
 }

@@ -39,6 +39,7 @@ class ProcessPlaces final : public symbols::MappingFollower {
   void take(const std::vector<procfs::Map>& maps) override;
   void mapped(const perf::MapEvent& event) override;
   void unmap_all() override;
+  void runs(const std::string& program) { program_.name = program; }  // in a set
   // Reads what has been added to the names of code that the process compiles at run time, once such
   // code was met. Call it before the samples since the last call are looked up: memory of code is
   // used again, and a name holds from then on.
@@ -61,7 +62,7 @@ class ProcessPlaces final : public symbols::MappingFollower {
 
   Pid process_;
   Places& places_;
-  std::uint64_t program_;   // for Places::compiled()
+  Places::Program program_;
   symbols::Pieces pieces_;  // their files are modules, their places offsets of locations
   std::uint64_t mappings_ = 0;
   std::shared_ptr<const ModulesByPath> modules_;  // null until they are asked for

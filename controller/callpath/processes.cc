@@ -82,7 +82,10 @@ void Processes::add(Pid pid, bool is_born) {
                                 std::make_unique<unwind::Unwinder>(pid, places_.images(), maps));
   process->places.take(maps);
   process->mappings.begin_at(lost_);
-  if (belongs_) process->run = list_.began(pid, program_of(pid), is_born);
+  if (belongs_) {
+    process->run = list_.began(pid, program_of(pid), is_born);
+    process->places.runs(process->run->program());
+  }
   processes_[pid] = std::move(process);
 }
 
@@ -126,6 +129,7 @@ void Processes::name_program(Process& process, std::string_view path) {
   if (!path.empty()) program = unwind::base_name(path);
   if (program.empty()) program = process.run->program();
   process.run = list_.executed(process.run, program);
+  process.places.runs(program);
   belongs_(*std::exchange(process.executed, std::nullopt), process.run);
 }
 

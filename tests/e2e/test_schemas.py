@@ -33,7 +33,7 @@ MORE = {
     },
 }
 # All fields of the account may be absent: what did not happen is not written.
-ACCOUNT = {"cpu_ns", "frozen_ns", "halted_at_end", "held_back_ns", "names_merged", "paths_cut", "processes",
+ACCOUNT = {"code_merged", "cpu_ns", "frozen_ns", "halted_at_end", "held_back_ns", "names_merged", "paths_cut", "processes",
            "processes_merged", "quota_cores", "stacks_not_read", "stopped_ns", "switches", "threads_at_start", "threads_begun", "threads_missed",
            "tracer", "unreadable_program", "unseen_ns"}
 # By schema and place: the fields that may be absent. A place of the log begins with the line's type.

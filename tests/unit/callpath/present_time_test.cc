@@ -121,11 +121,14 @@ TEST_CASE("of a set it is told what its processes have in common", "[callpath][p
 TEST_CASE("the limits of a set are told as warnings", "[callpath][present][set]") {
   Recording r = set_recording();
   r.account.names_merged = 3;
+  r.account.code_merged = 7;
   const std::vector<std::string> warnings = present(std::array{r}).warnings;
   CHECK(has(warnings, "threads had more than 256 names in a process, or 4096 in all"));
   CHECK(has(warnings,
             "the first 512 processes are told apart: 40 further ones count together "
             "by program, as \"as (others)\""));
+  CHECK(has(warnings, "code in no file has more than 262144 places"));
+  CHECK(has(warnings, "7 frames on others stand at [anonymous]"));
 }
 
 }  // namespace causalctl::callpath

@@ -186,6 +186,40 @@ TEST_CASE("code in no file without a name is of its program alone", "[callpath]"
   CHECK(other.at(kFree, false) != second);
 }
 
+TEST_CASE("code of a set in no file without a name has a module of its program",
+          "[callpath][set]") {
+  PlacesFixture fixture;
+  fixture.places.runs("node");
+  ProcessPlaces java{kGone, fixture.all};
+  java.runs("java");
+  ProcessPlaces child{kGone, java};
+  const auto module_of = [&](ProcessPlaces& places) {
+    return fixture.recording.modules.at(fixture.all.at(places.at(kFree, false)).module).path;
+  };
+  CHECK(module_of(fixture.places) == "[anonymous in node]");
+  CHECK(module_of(java) == "[anonymous in java]");
+  CHECK(module_of(child) == "[anonymous in java]");
+  CHECK(child.at(kFree, false) != java.at(kFree, false));
+}
+
+TEST_CASE("places of code in no file are bounded", "[callpath]") {
+  Recording recording;
+  Places places(recording);
+  const auto compiled = [&](Address address, const char* name) {
+    return places.compiled({1, ""}, address, false, name);
+  };
+  for (Address address = 1; address <= callpath::kMostCompiled; ++address) compiled(address, "");
+  CHECK(recording.locations.size() == callpath::kMostCompiled);
+  CHECK(recording.account.code_merged == 0);
+  const LocationId beyond = compiled(callpath::kMostCompiled + 1, "");
+  CHECK(compiled(callpath::kMostCompiled + 2, "") == beyond);
+  CHECK(compiled(1, "name") == beyond);
+  CHECK(places.at(beyond).module == 0);
+  CHECK(compiled(7, "") != beyond);
+  CHECK(recording.account.code_merged == 3);
+  CHECK(recording.locations.size() == callpath::kMostCompiled + 1);
+}
+
 TEST_CASE("code that is compiled to one address has the name of its process", "[callpath]") {
   const MappedChild one("10000000 1000 compiled_by_one\n10001000 1000 both\n");
   const MappedChild two("10000000 1000 compiled_by_two\n10001000 1000 both\n");
