@@ -35,6 +35,17 @@ std::set<std::string> names_above(std::span<const Recording> runs, Stands stands
   return names;
 }
 
+// "cc1", "cc1, as and 3 other programs"
+std::string list_words(const std::vector<std::string>& programs) {
+  constexpr std::size_t kMostListed = 3;
+  const std::size_t listed = std::min(programs.size(), kMostListed);
+  const std::size_t others = programs.size() - listed;
+  return fmt::format("{}{}", fmt::join(programs.begin(), programs.begin() + listed, ", "),
+                     others == 0   ? ""
+                     : others == 1 ? " and 1 other program"
+                                   : fmt::format(" and {} other programs", others));
+}
+
 bool have_common(const std::set<std::string>& one, const std::set<std::string>& other) {
   return std::any_of(one.begin(), one.end(),
                      [&](const std::string& name) { return other.contains(name); });
@@ -152,13 +163,13 @@ GroupRows::GroupRows(std::span<const Recording> before, std::span<const Recordin
   }
   const Names old_names = add_rows(before, groups_with_values);
   const Names new_names = add_rows(after, groups_with_values);
-  bool none_common = false;
+  std::vector<std::string> none_common;  // rows above
   for (const auto& [above, threads] : new_names) {
     const auto old_threads = old_names.find(above);
     if (old_threads == old_names.end()) {
       if (above_ && threads.size() > 1) with_threads_.insert(above);
     } else if (!have_common(threads, old_threads->second)) {
-      none_common = true;
+      none_common.push_back(above);
     } else if (threads.size() > 1 || old_threads->second.size() > 1) {
       with_threads_.insert(above);
     }
@@ -167,8 +178,10 @@ GroupRows::GroupRows(std::span<const Recording> before, std::span<const Recordin
     const bool is_alone = above_ && !new_names.contains(above);
     if (is_alone && threads.size() > 1) with_threads_.insert(above);
   }
-  if (none_common) {
-    notes_.emplace_back("Groups of threads are left out, because none has the same name in both.");
+  if (!none_common.empty()) {
+    notes_.push_back(
+        fmt::format("Groups of threads{} are left out, because none has the same name in both.",
+                    above_ ? " of " + list_words(none_common) : ""));
   }
 }
 

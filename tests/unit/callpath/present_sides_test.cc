@@ -210,6 +210,22 @@ TEST_CASE("two sets are compared by program", "[callpath][sides][set]") {
   CHECK(rows["ld"] == Row{0, 10'000'000});
 }
 
+TEST_CASE("it is told of which programs the groups of threads are left out",
+          "[callpath][sides][set]") {
+  const auto with_names = [](const std::string& of_make, const std::string& of_all) {
+    Recording r = set_recording();
+    for (Group& group : r.groups) group.name = of_all;
+    r.groups[0].name = of_make;
+    return r;
+  };
+  const Sides one = present_sides({with_names("old", "all")}, {with_names("new", "all")}, {});
+  REQUIRE(one.notes.size() == 1);
+  CHECK_THAT(one.notes[0], Contains("Groups of threads of make are left out, because none"));
+  const Sides all = present_sides({with_names("1", "old")}, {with_names("2", "new")}, {});
+  REQUIRE(all.notes.size() == 1);
+  CHECK_THAT(all.notes[0], Contains("Groups of threads of as, cc1, make are left out"));
+}
+
 TEST_CASE("programs of which none is in both recordings are left out", "[callpath][sides][set]") {
   Recording after = set_recording();
   for (Process& process : after.processes) process.program += "-2";
