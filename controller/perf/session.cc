@@ -160,8 +160,7 @@ EventBatch Session::drain(Nanoseconds now_ns) {
   leave_by_exec();
   handle_births(now_ns - kLongestUnknown);
   give_hits(now_ns - kLongestUnknown);
-  give_samples(now_ns - kLongestUnknown);
-  if (scheduler_) give_early(now_ns - kLongestUnknown, {});
+  give_early(now_ns - kLongestUnknown);
   // After all that a thread did whose end was read.
   for (const ThreadId thread : std::exchange(exits_, {})) {
     const auto entry = threads_.find(thread.tid);
@@ -222,7 +221,8 @@ bool Session::open_thread(Pid process, Tid tid, ThreadId parent, Nanoseconds sta
   merger_.push(ThreadStartEvent{events->thread(), parent, start_ns, blocked, false, process});
   events->set_since(start_ns);
   begin_process(process);
-  ++processes_[process].threads;
+  processes_[process].threads.insert(tid);
+  born_.push_back(tid);
   threads_.insert_or_assign(tid, std::move(*events));
   suspects_.erase(tid);
   return true;
@@ -253,7 +253,7 @@ void Session::finish(Tid tid, Nanoseconds exit_ns) {
   if (!events.exit_seen()) merger_.push(ThreadExitEvent{events.thread(), exit_ns});
   closer_.close(events.take_uprobes());
   if (const auto process = processes_.find(events.process()); process != processes_.end()) {
-    process->second.threads -= process->second.threads > 0 ? 1 : 0;
+    process->second.threads.erase(tid);
   }
   threads_.erase(entry);
   waking_.forget(tid);

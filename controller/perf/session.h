@@ -31,6 +31,7 @@
 #include "controller/base/types.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/core_sampling.h"
+#include "controller/perf/early_records.h"
 #include "controller/perf/event_closer.h"
 #include "controller/perf/event_source.h"
 #include "controller/perf/events.h"
@@ -128,7 +129,7 @@ class Session final : public EventSource {
   };
   struct Process {
     Nanoseconds first_ended_ns = 0;  // when its first thread did
-    std::size_t threads = 0;         // in threads_
+    std::set<Tid> threads;           // in threads_
     Nanoseconds since_ns = 0;        // when it was followed for the first time
   };
   struct Fork : ForkRecord {
@@ -191,8 +192,11 @@ class Session final : public EventSource {
   bool handle_end(const ExitRecord& exit);
   void read_scheduler();
   void sample_leaving();
-  // Gives what was recorded of threads that are known. Keeps the rest, unless it is older.
-  void give_early(Nanoseconds older_than_ns, SchedulerRecords fresh);
+  // Gives those early records whose threads have come, and drops those that are older.
+  void give_early(Nanoseconds older_than_ns);
+  template <typename Record, typename Give>
+  void give_early(EarlyRecords<Record>& early, Nanoseconds older_than_ns, Give&& give);
+  void take(CoreSwitch change);
   // Returns whether the threads are known; those that are not may be later.
   bool give(CoreSwitch& change);  // a thread that was known is 0 in it afterwards
   bool give(const CoreWaking& waking);
@@ -201,10 +205,10 @@ class Session final : public EventSource {
   void handle_sample(ThreadEvents& events, const SampleRecord& record);
   void handle_event(SampledEvent& event, ThreadId thread, const SampleRecord& record);
   void give_sample(SampleEvent event);
+  void take_sample(SampleEvent event);  // of a thread without a serial
   bool give_if_known(SampleEvent& event);
   bool give_if_known(NameEvent& name);
   bool give_if_known(MapEvent& map);
-  void give_samples(Nanoseconds older_than_ns);
   void handle_wake(ThreadId thread, const SampleRecord& record);
   void give_wake(ThreadId thread, Tid woken, Nanoseconds time_ns, WakeContext context);
   void handle_exec(ThreadEvents& events, Tid tid, Nanoseconds time_ns);
@@ -237,11 +241,11 @@ class Session final : public EventSource {
   std::optional<SchedulerWatch> scheduler_;
   std::optional<Trial> scheduler_trial_;
   std::optional<TaskRecords> tasks_;  // if threads have no bookkeeping of their own
-  // Switches and wake-ups of threads that are not known yet, because their FORK records were not
-  // read.
-  std::vector<CoreSwitch> early_switches_;
-  std::vector<CoreWaking> early_wakings_;
-  std::vector<SampleEvent> early_samples_;  // of these, too; their threads have no serials
+  // Of threads that are not known yet, because their FORK records were not read.
+  EarlyRecords<CoreSwitch> early_switches_;  // of one of the two threads; the other is 0 in it
+  EarlyRecords<CoreWaking> early_wakings_;
+  EarlyRecords<SampleEvent> early_samples_;  // their threads have no serials
+  std::vector<Tid> born_;                    // threads and processes that have come of late
 
   EventCloser closer_;
   std::map<Tid, ThreadEvents> threads_;
@@ -261,17 +265,24 @@ class Session final : public EventSource {
   // What the records of one drain say about threads, until all rings have been read.
   std::vector<Fork> forks_;
   std::vector<ThreadId> exits_;
-  std::vector<ExitRecord> early_ends_;  // of threads that are not known yet
+  EarlyRecords<ExitRecord> early_ends_;  // of threads that are not known yet
   std::vector<Executed> executed_;
   std::vector<Executed> executed_by_own_;  // as events of their threads tell
   std::vector<MappedFile> mapped_files_;   // of late, where processes can join or leave
-  std::vector<NameEvent> names_;           // their threads have no serials
-  std::vector<MapEvent> early_maps_;       // of processes that are not known yet
+  EarlyRecords<NameEvent> names_;          // their threads have no serials
+  EarlyRecords<MapEvent> early_maps_;      // of processes that are not known yet
   std::vector<Renamed> renamed_;
   std::map<ThreadId, Nanoseconds> left_threads_;  // of processes that are no members from then on
   Nanoseconds next_scan_ns_ = 0;
   Nanoseconds scan_rests_until_ns_ = 0;  // whatever was lost
   bool lost_since_scan_ = false;
 };
+
+template <typename Record, typename Give>
+void Session::give_early(EarlyRecords<Record>& early, Nanoseconds older_than_ns, Give&& give) {
+  // Peers come without being told of.
+  plan_.peers ? early.give_all(give) : early.give(born_, give);
+  early.drop_older(older_than_ns);
+}
 
 }  // namespace causalctl::perf

@@ -81,8 +81,7 @@ void Session::choose_clocks() {
 // Samples of threads that are not known yet wait until they are.
 void Session::read_cores() {
   const auto use = [this](const SampleRecord& record, Nanoseconds period_ns) {
-    SampleEvent event = to_sample_event(record, {record.common.tid, 0}, period_ns, kUserRegisters);
-    if (!give_if_known(event)) early_samples_.push_back(std::move(event));
+    take_sample(to_sample_event(record, {record.common.tid, 0}, period_ns, kUserRegisters));
   };
   losses_.records_lost += cores_->read(use, [this](const Record& record) {
     if (const auto* lost = std::get_if<LostRecord>(&record)) losses_.records_lost += lost->count;
@@ -105,10 +104,11 @@ bool Session::give_if_known(SampleEvent& event) {
   return true;
 }
 
-void Session::give_samples(Nanoseconds older_than_ns) {
-  std::erase_if(early_samples_, [&](SampleEvent& event) {
-    return give_if_known(event) || event.time_ns < older_than_ns;
-  });
+void Session::take_sample(SampleEvent event) {
+  if (give_if_known(event)) return;
+  const Tid tid = event.thread.tid;
+  const Nanoseconds time_ns = event.time_ns;
+  early_samples_.keep(tid, time_ns, std::move(event));
 }
 
 }  // namespace causalctl::perf

@@ -88,11 +88,11 @@ void Session::forget_ended_processes(const std::map<Tid, Pid>& listed) {
   std::set<Pid> alive;
   for (const auto& [tid, process] : listed) {
     const auto known = processes_.find(process);
-    if (known == processes_.end() || known->second.threads > 0) continue;
+    if (known == processes_.end() || !known->second.threads.empty()) continue;
     if (is_alive(process, tid)) alive.insert(process);
   }
   std::erase_if(processes_, [&](const auto& each) {
-    const bool is_over = each.second.threads == 0 && !alive.contains(each.first);
+    const bool is_over = each.second.threads.empty() && !alive.contains(each.first);
     if (is_over && bits_) bits_->leave(each.first);
     return is_over;
   });
@@ -123,16 +123,13 @@ void Session::begin_process(Pid process) {
   const auto [known, is_new] = processes_.try_emplace(process);
   if (!is_new) return;
   known->second.since_ns = monotonic_now();
+  born_.push_back(process);
   if (bits_ && plan_.running) bits_->sample(process);
 }
 
 // It lives, but what it does from now on is not wanted.
 void Session::leave_process(Pid process, Nanoseconds time_ns) {
-  std::vector<Tid> threads;
-  for (const auto& [tid, events] : threads_) {
-    if (events.process() == process) threads.push_back(tid);
-  }
-  for (const Tid tid : threads) {
+  for (const Tid tid : std::exchange(processes_[process].threads, {})) {
     left_threads_[threads_.at(tid).thread()] = time_ns;
     finish(tid, time_ns);
   }

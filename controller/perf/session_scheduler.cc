@@ -7,20 +7,6 @@
 #include "controller/perf/trials.h"
 
 namespace causalctl::perf {
-namespace {
-
-// Calls give(each) for the records of before, then for the fresh ones; keeps those of threads that
-// are not known yet.
-template <typename Change, typename Give>
-void give_all(std::vector<Change>& early, std::vector<Change> fresh, Nanoseconds older_than_ns,
-              Give&& give) {
-  const auto is_done = [&](Change& each) { return give(each) || each.time_ns < older_than_ns; };
-  std::erase_if(early, is_done);
-  std::erase_if(fresh, is_done);
-  early.insert(early.end(), fresh.begin(), fresh.end());
-}
-
-}  // namespace
 
 void Session::open_scheduler() {
   scheduler_trial_.emplace();
@@ -32,15 +18,25 @@ void Session::open_scheduler() {
   log::verbose("switches and wake-ups by BPF: {}", scheduler_trial_->finding);
 }
 
-// What is old is kept here: the records of births may be as old.
 void Session::read_scheduler() {
   SchedulerRecords records = scheduler_->read();
   losses_.records_lost += records.lost;
   if (records.lost > 0) lost_since_scan_ = true;
-  for (SampleEvent& sample : std::exchange(records.leaving, {})) {
-    if (!give_if_known(sample)) early_samples_.push_back(std::move(sample));
+  for (SampleEvent& sample : records.leaving) take_sample(std::move(sample));
+  for (const CoreSwitch& change : records.switches) take(change);
+  for (const CoreWaking& waking : records.wakings) {
+    if (!give(waking)) early_wakings_.keep(waking.waker, waking.time_ns, waking);
   }
-  give_early(0, std::move(records));
+}
+
+void Session::take(CoreSwitch change) {
+  if (give(change)) return;
+  for (Tid CoreSwitch::*thread : {&CoreSwitch::left, &CoreSwitch::came}) {
+    CoreSwitch of_one = change;
+    of_one.left = of_one.came = 0;
+    of_one.*thread = change.*thread;
+    if (change.*thread != 0) early_switches_.keep(change.*thread, change.time_ns, of_one);
+  }
 }
 
 // As it is wanted now.
@@ -48,13 +44,6 @@ void Session::sample_leaving() {
   if (!scheduler_ || !plan_.leaving) return;
   const bool on = plan_.running && plan_.sampling_on;
   scheduler_->sample_leaving(on ? std::min(plan_.sampling.stack_bytes, kLeavingStackBytes) : 0);
-}
-
-void Session::give_early(Nanoseconds older_than_ns, SchedulerRecords records) {
-  give_all(early_switches_, std::move(records.switches), older_than_ns,
-           [this](CoreSwitch& change) { return give(change); });
-  give_all(early_wakings_, std::move(records.wakings), older_than_ns,
-           [this](const CoreWaking& waking) { return give(waking); });
 }
 
 std::optional<Session::Known> Session::thread_at(Tid tid, Nanoseconds time_ns) const {

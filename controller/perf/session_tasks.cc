@@ -70,7 +70,7 @@ void Session::handle_name(const CommRecord& comm) {
   if (comm.exec) {
     executed_.push_back({pid, time_ns, std::string(comm.name), false});
   } else {
-    names_.push_back({{tid, 0}, time_ns, std::string(comm.name)});
+    names_.keep(tid, time_ns, {{tid, 0}, time_ns, std::string(comm.name)});
   }
 }
 
@@ -86,7 +86,8 @@ void Session::handle_task(const Record& record) {
     const bool is_known = processes_.contains(exit->pid);
     if (!is_known && exit->pid == exit->tid && bits_) bits_->leave(exit->pid);
     const bool may_be_known = is_known || may_join();
-    if (may_be_known && !handle_end(*exit)) early_ends_.push_back(*exit);
+    if (may_be_known && !handle_end(*exit))
+      early_ends_.keep(exit->tid, exit->common.time_ns, *exit);
   } else if (const auto* map = std::get_if<MmapRecord>(&record)) {
     handle_map(*map);
   }
@@ -99,7 +100,7 @@ void Session::handle_map(const MmapRecord& map) {
                  map.device,         map.inode,      std::string(without_deleted(map.path)),
                  map.common.time_ns, map.generation, process};
   if (may_join() && map.inode != 0) mapped_files_.push_back({process, event.time_ns, event.path});
-  if (!give_if_known(event)) early_maps_.push_back(std::move(event));
+  if (!give_if_known(event)) early_maps_.keep(process, map.common.time_ns, std::move(event));
 }
 
 bool Session::give_if_known(MapEvent& map) {
@@ -146,6 +147,10 @@ void Session::move_renamed() {
     refused_.erase(to);
     auto node = threads_.extract(from);
     if (node.empty()) continue;
+    auto& known = processes_[node.mapped().process()].threads;
+    known.erase(from);
+    known.insert(to);
+    born_.push_back(to);
     node.key() = to;
     threads_.insert(std::move(node));
   }
@@ -170,14 +175,20 @@ void Session::handle_births(Nanoseconds older_than_ns) {
     take(fork);
   }
   for (; exec != execs.end(); ++exec) take(std::move(*exec));
-  std::erase_if(early_ends_, [&](const ExitRecord& exit) {
-    return handle_end(exit) || exit.common.time_ns < older_than_ns;
-  });
-  std::erase_if(
-      names_, [&](NameEvent& name) { return give_if_known(name) || name.time_ns < older_than_ns; });
-  std::erase_if(early_maps_,
-                [&](MapEvent& map) { return give_if_known(map) || map.time_ns < older_than_ns; });
+  give_early(early_ends_, older_than_ns,
+             [this](const ExitRecord& exit) { return handle_end(exit); });
+  give_early(names_, older_than_ns, [this](NameEvent& name) { return give_if_known(name); });
+  give_early(early_maps_, older_than_ns, [this](MapEvent& map) { return give_if_known(map); });
   std::erase_if(mapped_files_, [&](const MappedFile& map) { return map.time_ns < older_than_ns; });
+}
+
+void Session::give_early(Nanoseconds older_than_ns) {
+  give_early(early_samples_, older_than_ns,
+             [this](SampleEvent& sample) { return give_if_known(sample); });
+  give_early(early_switches_, older_than_ns, [this](CoreSwitch& change) { return give(change); });
+  give_early(early_wakings_, older_than_ns,
+             [this](const CoreWaking& waking) { return give(waking); });
+  born_.clear();
 }
 
 void Session::take(Fork& fork) {
@@ -257,8 +268,8 @@ void Session::join(Executed exec) {
 
 ThreadEvents* Session::caller_of_exec(const Executed& exec) {
   ThreadEvents* caller = nullptr;
-  for (auto& [tid, events] : threads_) {
-    if (events.process() != exec.process) continue;
+  for (const Tid tid : processes_.at(exec.process).threads) {
+    ThreadEvents& events = threads_.at(tid);
     const bool had_ended = events.exit_seen() && events.exited_ns() < exec.time_ns;
     if (had_ended || events.since_ns() > exec.time_ns) continue;
     if (caller != nullptr && !exec.is_late) return nullptr;
@@ -299,7 +310,7 @@ void Session::handle_fork(const ForkRecord& fork) {
   switches_in_ += kSwitchesOfBirth;
   const Nanoseconds parent_since_ns = processes_.at(fork.parent_pid).since_ns;
   if (const auto earlier = processes_.find(fork.pid); is_process && earlier != processes_.end()) {
-    if (earlier->second.threads == 0) processes_.erase(earlier);
+    if (earlier->second.threads.empty()) processes_.erase(earlier);
   }
   if (!open_or_refuse(fork.pid, fork.tid, parent_id, fork.common.time_ns, true)) {
     if (procfs::is_kernel_worker(fork.pid, fork.tid)) {
