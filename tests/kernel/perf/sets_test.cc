@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "controller/base/clock.h"
 #include "controller/perf/process_set.h"
@@ -77,6 +78,8 @@ void run_process(Body&& body) {
   }
   waitpid(pid, nullptr, 0);
 }
+
+std::string canonical_path(const std::string& path) { return std::filesystem::canonical(path); }
 
 void run_program(const char* path) {
   run_process([path] { execl(path, path, nullptr); });
@@ -176,6 +179,54 @@ TEST_CASE("A program that a child executes is told of with its mappings, in thei
   }
 }
 
+TEST_CASE("A thread that executes a program takes the number of its process", "[perf]") {
+  if (!perf_is_allowed()) return;
+  Child child([] {
+    run_process([] {
+      std::thread other([] { execl("/bin/sleep", "sleep", "0.05", nullptr); });
+      while (true) pause();
+    });
+    await_go();
+  });
+  const auto set = with_children(child.pid());
+  Session session(set, {.period_ns = 500 * kMicrosecond});
+  if (!is_followed_by_bpf(session)) {
+    return causalctl::test::skip_test_case("the scheduler cannot be followed here");
+  }
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  REQUIRE(drain_until(session, events, [](const std::vector<Event>& all) {
+    return only<ThreadExitEvent>(all).size() == 3;
+  }));
+  const auto execs = only<ExecEvent>(events);
+  REQUIRE(execs.size() == 1);
+  const Pid process = execs[0].process;
+  CHECK(execs[0].thread.tid == process);
+  std::vector<ThreadId> begun;
+  std::map<ThreadId, Nanoseconds> ended;
+  for (const auto& start : only<ThreadStartEvent>(events)) {
+    if (start.process == process) begun.push_back(start.thread);
+  }
+  for (const auto& end : only<ThreadExitEvent>(events)) {
+    CHECK(ended.emplace(end.thread, end.time_ns).second);
+  }
+  // The first thread, the other one, and that again, with the number of the first.
+  REQUIRE(begun.size() == 3);
+  CHECK((begun[0].tid == process && begun[1].tid != process && begun[2].tid == process));
+  CHECK(begun[2] == execs[0].thread);
+  for (const ThreadId thread : begun) CHECK(ended.contains(thread));
+  CHECK(ended[begun[0]] <= execs[0].time_ns);
+  CHECK(ended[begun[1]] == execs[0].time_ns);
+  CHECK(ended[begun[2]] > execs[0].time_ns);
+  const auto names = only<NameEvent>(events);
+  CHECK(std::any_of(names.begin(), names.end(), [&](const NameEvent& each) {
+    return each.thread == begun[2] && each.name == "sleep";
+  }));
+  CHECK(std::count(set->files.begin(), set->files.end(), canonical_path("/bin/sleep")) >= 1);
+  REQUIRE(drain_until(session, events, [&](const auto&) { return session.processes() == 1; }));
+}
+
 TEST_CASE("A program whose file was removed is told of by its name", "[perf]") {
   if (!perf_is_allowed()) return;
   const causalctl::test::Folder folder;
@@ -257,7 +308,7 @@ TEST_CASE("A process joins or leaves an open set by what it executes", "[perf]")
   CHECK(session.target_alive());  // others may come
   // Also of processes that have ended by then it is told what they have executed.
   for (const char* program : {"sh", "sleep"}) {
-    const std::string path = std::filesystem::canonical(std::string("/bin/") + program);
+    const std::string path = canonical_path(std::string("/bin/") + program);
     CHECK(std::count(set->files.begin(), set->files.end(), path) >= 3);
   }
   // `sleep` comes to a core once more at its end, as none of the set.
