@@ -101,7 +101,9 @@ class Run {
         account_(settings.set ? std::nullopt : std::optional(target), recording.account),
         copy_size_(settings.events.empty() && !settings.wakers &&
                    settings.period_ns >= kMillisecond) {
-    for (const Pid process : set_->present()) processes_.add(process);
+    for (const Pid process : set_->present()) {
+      if (!session_.limits().forbidden.contains(process)) processes_.add(process);
+    }
     if (const auto& trial = session_.scheduler_trial()) session::record({*trial}, recording);
     epochs_.arm(target, session_);
     // Without wake-ups all waits would seem to be ended from outside.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,11 +15,20 @@
 
 namespace causalctl::perf {
 
+// A process of a set that is not followed, because its events may not be opened.
+struct ForbiddenProcess {
+  std::string name;    // as in /proc/PID/comm
+  std::string reason;  // which says what to do
+
+  bool operator==(const ForbiddenProcess&) const = default;
+};
+
 // Which of the options could not be had, and why; the report shows it.
 struct SessionLimits {
   bool kernel_samples = true;
   bool wake_edges = true;
   std::vector<std::string> reasons;  // each once
+  std::map<Pid, ForbiddenProcess> forbidden = {};
 
   void add(std::string reason) {
     if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "controller/base/clock.h"
@@ -27,6 +28,10 @@ Pid only_process(ProcessSet& set) {
   return present.size() == 1 ? present.front() : 0;
 }
 
+std::string reason_of(const Error& error) {
+  return error.hint().empty() ? error.what() : error.hint();
+}
+
 }  // namespace
 
 Session::Session(Pid target, const SessionOptions& options)
@@ -37,16 +42,17 @@ Session::Session(std::shared_ptr<ProcessSet> set, const SessionOptions& options)
 
 Session::Session(std::shared_ptr<ProcessSet> set, const SessionOptions& options, SessionPlan plan)
     : set_(std::move(set)),
+      only_process_(only_process(*set_)),
       plan_(std::move(plan.threads)),
       waking_(plan.waking),
       random_(options.seed),
       lockable_pages_(lockable_pages()),
-      uprobes_(only_process(*set_)),
-      peers_(only_process(*set_), options.ours, plan.waking, lockable_pages_ == kAnyMemory),
+      uprobes_(only_process_),
+      peers_(only_process_, options.ours, plan.waking, lockable_pages_ == kAnyMemory),
       limits_(std::move(plan.limits)),
       clocks_(plan_.sample && plan_.events.empty() ? options.clocks : Clocks::threads),
       period_at_start_ns_(options.period_ns) {
-  plan_.peers = plan_.peers && only_process(*set_) != 0;
+  plan_.peers = plan_.peers && only_process_ != 0;
   // New threads are seen from their birth on by the clocks of the cores alone.
   const bool by_core = clocks_ == Clocks::cores ||
                        (clocks_ == Clocks::cheaper &&
@@ -56,11 +62,7 @@ Session::Session(std::shared_ptr<ProcessSet> set, const SessionOptions& options,
   if (scheduler_) open_tasks();
   if (by_core) use_cores();
   scan_until_stable();
-  if (threads_.empty() && !set_->is_open()) {
-    const Pid only = only_process(*set_);
-    throw TargetGone(only != 0 ? fmt::format("process {} is not there", only)
-                               : "none of the processes is there");
-  }
+  require_threads();
 }
 
 void Session::start() {
@@ -114,7 +116,7 @@ void Session::reopen_sampling() {
       events.close_sampling();
       limits_.add(fmt::format("{} of some threads are not sampled any more: {}",
                               plan_.leaving ? "CPU time and switches" : "CPU time",
-                              error.hint().empty() ? error.what() : error.hint()));
+                              reason_of(error)));
     }
   }
 }
@@ -228,6 +230,37 @@ bool Session::open_thread(Pid process, Tid tid, ThreadId parent, Nanoseconds sta
   return true;
 }
 
+// Throws Error if a set is left without any process, and no other one can come. An open set has had
+// members until now, so it is refused if it may not follow a single one of them.
+void Session::require_threads() {
+  if (!threads_.empty()) return;
+  if (first_refusal_) throw *first_refusal_;
+  if (set_->is_open()) return;
+  throw TargetGone(only_process_ != 0 ? fmt::format("process {} is not there", only_process_)
+                                      : "all processes of the set have ended");
+}
+
+// Of a set, a process that may not be followed is no reason to leave the others alone. Returns
+// whether it is one of these.
+bool Session::leave_out_if_forbidden(Pid process, const Error& error) {
+  const bool is_forbidden = error.error_number() == EPERM || error.error_number() == EACCES;
+  if (only_process_ != 0 || !is_forbidden) return false;
+  if (!first_refusal_) first_refusal_ = error;
+  const auto status = procfs::thread_status(process, process);
+  limits_.forbidden.try_emplace(process,
+                                ForbiddenProcess{status ? status->name : "", reason_of(error)});
+  return true;
+}
+
+bool Session::open_at_start(Pid process, Tid tid) {
+  try {
+    return open_thread(process, tid, {}, monotonic_now(), false);
+  } catch (const Error& error) {
+    if (!leave_out_if_forbidden(process, error)) throw;
+    return false;
+  }
+}
+
 // In the middle of a profile a thread that cannot be opened is a loss to be reported, and no reason
 // to end.
 bool Session::open_or_refuse(Pid process, Tid tid, ThreadId parent, Nanoseconds start_ns,
@@ -235,8 +268,9 @@ bool Session::open_or_refuse(Pid process, Tid tid, ThreadId parent, Nanoseconds 
   try {
     return open_thread(process, tid, parent, start_ns, is_told);
   } catch (const Error& error) {
-    limits_.add(fmt::format("some threads are not profiled: {}",
-                            error.hint().empty() ? error.what() : error.hint()));
+    if (!leave_out_if_forbidden(process, error)) {
+      limits_.add(fmt::format("some threads are not profiled: {}", reason_of(error)));
+    }
     refused_.insert(tid);
     return false;
   }

@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/base/error.h"
 #include "controller/base/types.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/core_sampling.h"
@@ -55,7 +56,8 @@ class Session final : public EventSource {
   // TargetGone if the process is not there. What is optional and not permitted goes to limits().
   Session(Pid target, const SessionOptions& options);
   // The same for all processes of the set. Where there can be several, there are no peers, and
-  // add_uprobes() and add_call() need an event for each thread.
+  // add_uprobes() and add_call() need an event for each thread. Of several, those whose events may
+  // not be opened go to limits(); it throws Error if that leaves none.
   Session(std::shared_ptr<ProcessSet> set, const SessionOptions& options);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -165,6 +167,9 @@ class Session final : public EventSource {
   // `is_told`: a record has told of its birth.
   bool open_thread(Pid process, Tid tid, ThreadId parent, Nanoseconds start_ns, bool is_told);
   bool open_or_refuse(Pid process, Tid tid, ThreadId parent, Nanoseconds start_ns, bool is_told);
+  bool open_at_start(Pid process, Tid tid);
+  bool leave_out_if_forbidden(Pid process, const Error& error);
+  void require_threads();
   void scan_until_stable();
   void finish(Tid tid, Nanoseconds exit_ns);
   // Whether a process that is not known may be a member.
@@ -225,6 +230,7 @@ class Session final : public EventSource {
   void rescan(Nanoseconds now_ns);
 
   std::shared_ptr<ProcessSet> set_;
+  Pid only_process_;  // 0 if there may be several
   std::map<Pid, Process> processes_;
   std::shared_ptr<ProcessBits> bits_;  // of these; null where no BPF program needs it
   ThreadPlan plan_;
@@ -235,6 +241,7 @@ class Session final : public EventSource {
   UprobeVisits uprobes_;
   Peers peers_;
   SessionLimits limits_;
+  std::optional<Error> first_refusal_;  // of a process in limits_.forbidden
   SessionLosses losses_;
   bool alive_ = true;
 

@@ -32,8 +32,8 @@ void Session::scan_until_stable() {
     for (const auto& [tid, process] : listed) {
       if (threads_.contains(tid) || refused_.contains(tid)) continue;
       stable = false;
-      // Otherwise it is ending.
-      if (!open_thread(process, tid, {}, monotonic_now(), false)) refused_.insert(tid);
+      // Otherwise it is ending, or forbidden.
+      if (!open_at_start(process, tid)) refused_.insert(tid);
     }
     // New ones of a set are told of, and found later.
     if (stable || (plan_.running && may_join())) return;

@@ -4,14 +4,39 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace causalctl::session {
 namespace {
 
 // The share of the run for which threads ran before they were watched, from which it is reported.
 constexpr double kUnseenTold = 0.01;
+constexpr std::size_t kMostForbiddenNamed = 8;
 
 }  // namespace
+
+std::vector<std::string> texts_of_forbidden(
+    const std::map<Pid, perf::ForbiddenProcess>& processes) {
+  std::map<std::string, std::vector<std::string>> named;
+  for (const auto& [pid, process] : processes) {
+    named[process.reason].push_back(fmt::format("{} ({})", pid, process.name));
+  }
+  std::vector<std::string> texts;
+  for (auto& [reason, names] : named) {
+    const std::size_t count = names.size();
+    names.resize(std::min(count, kMostForbiddenNamed));
+    const std::size_t others = count - names.size();
+    texts.push_back(
+        fmt::format("{} of the set {} not recorded, because {} events may not be opened: {}{}. {}",
+                    count == 1 ? "1 process" : fmt::format("{} processes", count),
+                    count == 1 ? "is" : "are", count == 1 ? "its" : "their", fmt::join(names, ", "),
+                    others == 0   ? ""
+                    : others == 1 ? " and 1 other"
+                                  : fmt::format(" and {} others", others),
+                    reason));
+  }
+  return texts;
+}
 
 void warn_of_losses(const perf::Session& session, Recording& recording) {
   auto& warnings = recording.warnings;
@@ -19,6 +44,9 @@ void warn_of_losses(const perf::Session& session, Recording& recording) {
     if (std::find(warnings.begin(), warnings.end(), reason) == warnings.end()) {
       warnings.push_back(reason);
     }
+  }
+  for (std::string& text : texts_of_forbidden(session.limits().forbidden)) {
+    warnings.push_back(std::move(text));
   }
   const perf::SessionLosses losses = session.losses();
   if (losses.threads_missed > 0) {

@@ -15,8 +15,10 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
@@ -24,6 +26,7 @@
 #include "controller/compare/usage.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
+#include "controller/perf/process_set.h"
 #include "tests/kernel/perf/child.h"
 
 namespace causalctl::perf::test {
@@ -60,6 +63,42 @@ int profile_as_nobody() {
     if (error.hint().find("another user") == std::string::npos) return 8;
   }
   return 0;
+}
+
+// Of a set, init may not be followed, and a child of its own may. Returns as profile_as_nobody().
+int profile_a_set_as_nobody() {
+  class Members final : public ProcessSet {
+   public:
+    explicit Members(std::vector<Pid> pids) : pids_(std::move(pids)) {}
+    std::vector<Pid> present() override { return pids_; }
+    bool takes_children() const override { return false; }
+    bool is_open() const override { return true; }
+    bool after_exec(Pid, const Program&, bool is_member) override { return is_member; }
+
+   private:
+    std::vector<Pid> pids_;
+  };
+  if (!become_nobody()) return 1;
+  Child child([] { spin_for(100 * kMillisecond); });
+  Session session(std::make_shared<Members>(std::vector<Pid>{1, child.pid()}), {});
+  const auto& forbidden = session.limits().forbidden;
+  if (forbidden.size() != 1 || !forbidden.contains(1)) return 2;
+  if (forbidden.at(1).name.empty()) return 3;
+  if (forbidden.at(1).reason.find("another user") == std::string::npos) return 4;
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  const bool ended = drain_until(session, events, [&](const std::vector<Event>& all) {
+    return only<ThreadExitEvent>(all).size() == 1;
+  });
+  if (!ended || only<SampleEvent>(events).size() < 50) return 5;
+  if (only<ThreadStartEvent>(events).size() != 1) return 6;
+  try {
+    const Session nobody_left(std::make_shared<Members>(std::vector<Pid>{1}), {});
+    return 7;
+  } catch (const Error& error) {
+    return error.error_number() == EACCES || error.error_number() == EPERM ? 0 : 8;
+  }
 }
 
 // Opens sessions until the kernel refuses. The error's hint must then contain `hint`.
@@ -225,6 +264,7 @@ TEST_CASE("Without privileges everything but kernel samples and wake edges works
     return;
   }
   REQUIRE(in_a_fork(profile_as_nobody) == 0);
+  REQUIRE(in_a_fork(profile_a_set_as_nobody) == 0);
   REQUIRE(in_a_fork(lock_too_much_as_nobody) == 0);
   REQUIRE(in_a_fork(sample_many_threads_as_nobody) == 0);
 }
