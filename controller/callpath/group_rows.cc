@@ -76,8 +76,10 @@ std::uint64_t processes_of(const Recording& run) {
 
 std::string words_of(const Recording& run) {
   const std::uint64_t processes = processes_of(run);
+  if (run.executable.empty() && !run.set.empty()) {
+    return fmt::format("{} ({} process{})", run.set, processes, processes == 1 ? "" : "es");
+  }
   if (processes < 2) return fmt::format("{} (process {})", run.executable, run.pid);
-  if (run.executable.empty()) return fmt::format("{} processes", processes);
   return fmt::format("{} and {} other {}", run.executable, processes - 1,
                      processes == 2 ? "process" : "processes");
 }

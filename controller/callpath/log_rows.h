@@ -9,9 +9,10 @@
 namespace causalctl::callpath::log_rows {
 
 constexpr auto first() {
-  return std::tuple_cat(session::first_rows<Recording>(),
-                        std::tuple{Field("period_ns", &Recording::period_ns),
-                                   Field("events", &Recording::events, kIfSet)});
+  return std::tuple_cat(
+      session::first_rows<Recording>(),
+      std::tuple{Field("set", &Recording::set, kIfSet), Field("period_ns", &Recording::period_ns),
+                 Field("events", &Recording::events, kIfSet)});
 }
 
 // Of the lines that say how far the run is.

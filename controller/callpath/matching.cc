@@ -80,7 +80,7 @@ void match_files(std::vector<Recording>& before, std::vector<Recording>& after) 
   Counterparts sources;
   std::set<std::string> executables;
   for (const Recording& run : after) {
-    executables.insert(run.executable);
+    if (!run.executable.empty()) executables.insert(run.executable);
     for (const Module& module : run.modules) modules.add(module.path);
     for (const Location& location : run.locations) {
       for (const SourceFrame& frame : location.frames) {

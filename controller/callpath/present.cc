@@ -199,6 +199,7 @@ Profile begin_profile(std::span<const Recording> runs, const ChosenEpochs& epoch
   Profile profile;
   const Recording& first = runs.front();
   profile.program = first.executable;
+  if (profile.program.empty()) profile.set = first.set;
   profile.host = first.host;
   profile.pid = first.pid;
   profile.runs = runs.size();
@@ -216,7 +217,7 @@ Profile begin_profile(std::span<const Recording> runs, const ChosenEpochs& epoch
   for (std::size_t number = 0; number < runs.size(); ++number) {
     const Recording& run = runs[number];
     if (run.host != first.host) profile.host.clear();
-    one_program = one_program && run.executable == first.executable;
+    one_program = one_program && run.executable == first.executable && run.set == first.set;
     profile.processes += processes_of(run);
     if (run.host != first.host || run.pid != first.pid || processes_of(run) > 1) profile.pid = 0;
     profile.started_ns = std::min(profile.started_ns, run.started_ns);

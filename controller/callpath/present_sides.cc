@@ -160,9 +160,9 @@ double complete_share(const Profile& head) {
 void add_notes(Sides& sides) {
   const Profile& before = sides.before.head;
   const Profile& after = sides.after.head;
-  if (unwind::base_name(before.program) != unwind::base_name(after.program)) {
+  if (unwind::base_name(subject_of(before)) != unwind::base_name(subject_of(after))) {
     sides.notes.push_back(fmt::format("The programs have different names: OLD is of {}, NEW of {}.",
-                                      before.program, after.program));
+                                      subject_of(before), subject_of(after)));
   }
   const auto old_period = static_cast<double>(before.period_ns);
   const auto new_period = static_cast<double>(after.period_ns);

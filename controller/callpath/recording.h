@@ -233,6 +233,9 @@ struct LongWaits {
 };
 
 struct Recording : session::Recording {
+  // How a set of processes was named, as "--match nginx"; empty in a recording of one process. Then
+  // the pid is that of --children, and 0 otherwise.
+  std::string set;
   Nanoseconds period_ns = 0;  // mean CPU time from one sample of a thread to its next
   std::vector<EventMetric> events;
   std::vector<FunctionCount> counts;

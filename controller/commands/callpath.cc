@@ -191,12 +191,14 @@ callpath::Settings settings_of(const CallpathArguments& arguments) {
 void require_samples(const callpath::Recording& recording, bool waits) {
   if (recording.chains.complete + recording.chains.incomplete > 0) return;
   if (!recording.slices.empty()) return;
-  throw Error(fmt::format("no sample of process {} came, which has one each {} of a thread's CPU "
-                          "time{}",
-                          recording.pid, config::duration_text(recording.period_ns),
-                          waits ? ", and no thread of it began or ended to wait"
-                                : "; where its threads wait was not recorded"),
-              "record it while it works, or for longer");
+  const std::string name =
+      recording.set.empty() ? fmt::format("process {}", recording.pid) : recording.set;
+  throw Error(fmt::format("no sample of {} came, which has one each {} of a thread's CPU time{}",
+                          name, config::duration_text(recording.period_ns),
+                          waits ? ", and no thread began or ended to wait"
+                                : "; where threads wait was not recorded"),
+              fmt::format("record {} at work, or for longer",
+                          recording.set.empty() ? "the process" : "the processes"));
 }
 
 // What is recorded, and what is to be done with it at its times.
@@ -306,7 +308,12 @@ ExitCode record_set(const SetChoice& choice, const CallpathArguments& arguments,
   const std::shared_ptr<session::BoundedSet> set = set_of(choice);
   settings.set = set;
   callpath::Recording recording;
-  session::identify_first(choice.pids, recording);
+  recording.set = choice.name;
+  if (choice.description.kind == session::SetKind::children) {
+    session::identify(choice.description.pids.front(), recording);
+  } else {
+    session::identify(recording);
+  }
   Watched watched{0, choice.text};
   watched.ended = [&] {
     if (auto text = session::text_of_left_out(set->left_out()); !text.empty()) {

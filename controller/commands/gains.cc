@@ -132,6 +132,7 @@ void write_gains(const callpath::ReadLog& log, const std::vector<LogText>& profi
   callpath::apply(view.filters, paths);
   for (const std::string& text : texts_of(log.warnings)) paths.warnings.push_back(text);
   model::CausalProfile causal = causal_profile(chosen, log.runs);
+  if (!paths.set.empty()) paths.program = causal.program;  // a set has no program of its own
   const std::vector<model::Charge> charges =
       callpath::charge(paths, causal.units, scope_of(chosen.runs.front()));
   const model::Gains gains = model::gains_of(paths, charges, std::move(causal));

@@ -200,26 +200,29 @@ void check_ways(const std::vector<std::string>& ways) {
       "leave out all but one");
 }
 
-std::string headline_of(const SetDescription& description, std::size_t processes) {
-  const auto counted = [&](const std::string& text) {
-    return fmt::format("{} ({} process{})", printable(text), processes, processes == 1 ? "" : "es");
-  };
+std::string name_of(const SetDescription& description) {
   switch (description.kind) {
     case SetKind::processes:
       return fmt::format("process{} {}", description.pids.size() == 1 ? "" : "es",
                          listed(description.pids, false));
     case SetKind::children:
-      return counted("--children " + listed(description.pids, false));
+      return "--children " + listed(description.pids, false);
     case SetKind::match:
-      return counted("--match " + description.text);
+      return "--match " + printable(description.text);
     case SetKind::cgroup:
-      return counted("--cgroup " + description.text);
+      return "--cgroup " + printable(description.text);
     case SetKind::service:
-      return counted("--service " + description.text);
+      return "--service " + printable(description.text);
     case SetKind::all:
       break;
   }
-  return counted("--all");
+  return "--all";
+}
+
+std::string headline_of(const SetDescription& description, std::size_t processes) {
+  if (description.kind == SetKind::processes) return name_of(description);
+  return fmt::format("{} ({} process{})", name_of(description), processes,
+                     processes == 1 ? "" : "es");
 }
 
 SetChoice choose_set(const SetWords& words) {
@@ -235,6 +238,7 @@ SetChoice choose_set(const SetWords& words) {
     choice.pids = set_of(choice)->present();
     if (choice.pids.empty()) refuse_empty(description);
   }
+  choice.name = name_of(description);
   choice.text = headline_of(description, choice.pids.size());
   return choice;
 }

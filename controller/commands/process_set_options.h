@@ -20,7 +20,8 @@ struct SetWords {
 struct SetChoice {
   session::SetDescription description;
   std::vector<Pid> pids;   // the members at the moment, in ascending order
-  std::string text;        // for a headline: "--service nginx (5 processes)"
+  std::string name;        // "process 4711", "--service nginx"
+  std::string text;        // for a headline: the name and the size, "--service nginx (5 processes)"
   bool is_single = false;  // words name one process; nothing was checked but that
 };
 
@@ -32,7 +33,8 @@ void add_set_options(CLI::App& app, SetWords& words);
 std::vector<std::string> ways_of(const SetWords& words);
 // Throws UsageError if there is not one way. Pure.
 void check_ways(const std::vector<std::string>& ways);
-// Returns the text for a headline. Pure.
+// Return the name of a set, and the text for a headline, which has its size. Pure.
+std::string name_of(const session::SetDescription& description);
 std::string headline_of(const session::SetDescription& description, std::size_t processes);
 
 // Throws Error, mostly UsageError or TargetGone, if the words name no set, no process is in it, or

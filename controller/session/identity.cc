@@ -22,19 +22,22 @@ std::string host_name() {
 
 }  // namespace
 
-void identify_first(const std::vector<Pid>& processes, Recording& recording) {
+void identify(Recording& recording) {
   std::random_device random;
   recording.id = fmt::format("{:08x}{:08x}", random(), random());
   recording.host = host_name();
   recording.started_ns = realtime_now();
-  if (processes.empty()) return;
-  recording.pid = processes.front();
-  recording.executable = procfs::executable(recording.pid);
-  recording.started_as = tracee::started_as(recording.pid);
+}
+
+void identify(Pid target, Recording& recording) {
+  identify(recording);
+  recording.pid = target;
+  recording.executable = procfs::executable(target);
+  recording.started_as = tracee::started_as(target);
 }
 
 void identify(Pid target, unwind::Symbolizer& symbolizer, Recording& recording) {
-  identify_first({target}, recording);
+  identify(target, recording);
   for (const unwind::Module& module : symbolizer.modules()) {
     if (module.main) recording.build_id = module.build_id;
   }

@@ -1,17 +1,17 @@
 // Says which process a recording is of, on which host, and when it began.
 #pragma once
 
-#include <vector>
-
 #include "controller/base/types.h"
 #include "controller/session/recording.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::session {
 
-// Tells of a set by the first of its processes, if there is one. Gives the recording a new id, too.
-void identify_first(const std::vector<Pid>& processes, Recording& recording);
-// The same of one process.
+// Gives the recording a new id, the name of this host, and the time.
+void identify(Recording& recording);
+// Does the same, and names the process and its program.
+void identify(Pid target, Recording& recording);
+// Does the same, and tells the build-id of the program.
 void identify(Pid target, unwind::Symbolizer& symbolizer, Recording& recording);
 
 }  // namespace causalctl::session

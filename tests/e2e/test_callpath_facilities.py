@@ -72,7 +72,7 @@ def test_idle_without_switches(options, tmp_path):
         sleeper.wait()
     assert done.returncode == 1, done.stderr
     assert "no sample of process" in done.stderr, done.stderr
-    assert "where its threads wait was not recorded" in done.stderr, done.stderr
+    assert "where threads wait was not recorded" in done.stderr, done.stderr
 
 
 def recorded(options, program, folder, facility, *words):

@@ -120,6 +120,18 @@ def children_cpu_s(pid):
 
 # --- several processes of one program ---
 
+def test_a_set_without_samples_is_called_as_it_was_typed(options, tmp_path):
+    name = tmp_path / "sleeps_long"
+    shutil.copy(shutil.which("sleep"), name)
+    with waiting(name, "100"), waiting(name, "100"):
+        done = subprocess.run([options.causalctl, "callpath", "--match", "sleeps_long", "--event", "cpu",
+                               "--duration", "0.5s", "--quiet"],
+                              capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "no sample of --match sleeps_long came" in done.stderr, done.stderr
+    assert "hint: record the processes at work" in done.stderr, done.stderr
+
+
 def test_two_processes_are_one_program(options, tmp_path):
     work = SPIN + "sys.stdin.readline()\nwhile True: burn(float(sys.argv[1])); time.sleep(0.02)\n"
     python = os.path.realpath(sys.executable)
@@ -149,6 +161,7 @@ def test_an_open_set_sees_programs_that_come(options, tmp_path):
         # At least one process must be there at the beginning.
         with waiting(program, "-c", "input()"):
             profile = recorded(options, tmp_path, "--match", "comes_later", until=run_it)
+    assert profile["set"] == "--match comes_later" and profile["pid"] == 0 and not profile["program"]
     assert [each["program"] for each in profile["programs"]] == ["comes_later"]
     assert profile["processes"] == 2
     tops = cpu_s_by_top(profile)

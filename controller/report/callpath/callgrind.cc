@@ -129,7 +129,8 @@ std::string render_callgrind(const Profile& all) {
       "desc: Note: calls are those that are certain, and at least 1\n{}positions: line\nevents: "
       "{}\n"
       "summary: {}\n",
-      profile.pid, printable(profile.program), units, fmt::join(events, " "), fmt::join(sums, " "));
+      profile.pid, printable(subject_of(profile)), units, fmt::join(events, " "),
+      fmt::join(sums, " "));
   Names objects;
   Names files;
   Names names;

@@ -23,6 +23,7 @@ Json side_json(const Side& side, const Profile& both) {
                {"wall_ns", head.wall_ns},
                {"period_ns", head.period_ns},
                {"parts", side.parts.size()}};
+  if (!head.set.empty()) json["set"] = head.set;
   const auto sum = [&](std::size_t column) { return totals(both, column)[0]; };
   std::uint64_t total = 0;
   for (const std::size_t column : side.parts) total += sum(column);

@@ -134,7 +134,7 @@ void add_paths(const Profile& profile, std::size_t column, Json& thread) {
 Json thread_of(const Profile& profile, const Labels& functions, std::size_t column) {
   Json thread = {{"name", profile.columns[column].title},
                  {"processType", "default"},
-                 {"processName", base_name(profile.program)},
+                 {"processName", base_name(subject_of(profile))},
                  {"processStartupTime", 0},
                  {"processShutdownTime", nullptr},
                  {"registerTime", 0},
@@ -164,7 +164,7 @@ std::string render_firefox(const Profile& all) {
       {"version", 27},  // of Firefox's own format, which the reader wants to see
       {"preprocessedProfileVersion", kVersion},
       {"processType", 0},
-      {"product", base_name(profile.program)},
+      {"product", base_name(subject_of(profile))},
       {"importedFrom", "causalctl"},
       {"stackwalk", 1},
       {"debug", false},

@@ -110,10 +110,10 @@ Gains gains_of(const Profile& profile, const std::vector<Charge>& charges, Causa
     }
   }
   if (in_units == 0) {
-    throw Error(
-        fmt::format("--causal: the paths of {} have none of the profile's units", profile.program),
-        fmt::format("the profile is of {}; its units were looked for: {}", causal.program,
-                    names_of_units(causal.units)));
+    throw Error(fmt::format("--causal: the paths of {} have none of the profile's units",
+                            subject_of(profile)),
+                fmt::format("the profile is of {}; its units were looked for: {}", causal.program,
+                            names_of_units(causal.units)));
   }
   for (const auto& [key, count] : of_path) {
     const auto& [unit, path] = key;

@@ -29,10 +29,10 @@ Interval sampled_share(std::uint64_t part, std::uint64_t all, std::uint64_t samp
 
 std::string program_words(const Profile& profile) {
   std::string text = printable(base_name(profile.program));
-  const bool is_of_set = !profile.programs.empty() && profile.processes > 1;
-  if (is_of_set && text.empty()) {
-    text = fmt::format("{} processes", grouped(profile.processes));
-  } else if (is_of_set) {
+  if (!profile.set.empty()) {
+    text = fmt::format("{} ({} {})", printable(profile.set), grouped(profile.processes),
+                       profile.processes == 1 ? "process" : "processes");
+  } else if (!profile.programs.empty() && profile.processes > 1) {
     text += fmt::format(" and {} other {}", grouped(profile.processes - 1),
                         profile.processes == 2 ? "process" : "processes");
   }

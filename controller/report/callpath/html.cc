@@ -162,7 +162,8 @@ std::string data_json(const Profile& profile, const std::string& more) {
 }
 
 std::vector<std::pair<std::string, std::string>> facts(const Profile& profile) {
-  std::vector<std::pair<std::string, std::string>> list = {{"program", profile.program}};
+  std::vector<std::pair<std::string, std::string>> list = {
+      {profile.set.empty() ? "program" : "processes", subject_of(profile)}};
   if (const std::string programs = programs_words(profile); !programs.empty()) {
     list.emplace_back("programs", programs);
   }

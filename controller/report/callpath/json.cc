@@ -44,6 +44,7 @@ Json head(const Profile& profile, const LabelTree& tree) {
                {"started_ns", profile.started_ns},
                {"wall_ns", profile.wall_ns},
                {"period_ns", profile.period_ns}};
+  if (!profile.set.empty()) json["set"] = profile.set;
   if (!profile.programs.empty()) json["processes"] = profile.processes;
   for (const Program& program : profile.programs) {
     json["programs"].push_back({{"program", program.name},

@@ -15,6 +15,7 @@ void make_utf8(Profile& profile) {
     if (!ascii) text = nlohmann::json::parse(callpath::quoted(text)).get<std::string>();
   };
   clean(profile.program);
+  clean(profile.set);
   clean(profile.host);
   for (auto& each : profile.chains.reasons) clean(each.text);
   for (auto& each : profile.epochs) clean(each.reason);

@@ -142,7 +142,8 @@ constexpr auto names_of(TimeFinding::What) {
 }
 
 struct Profile {
-  std::string program;          // path of the executable
+  std::string program;          // path of the executable; of --children that of the PID
+  std::string set;              // how another set of processes was named; it has no program
   std::string host;             // empty if several are combined
   Pid pid = 0;                  // 0 if several processes are combined
   std::uint64_t processes = 1;  // all that were recorded, of all runs together
@@ -167,6 +168,11 @@ struct Profile {
   std::vector<std::string> notes;      // what was lost and what is not known, a sentence each
   std::vector<std::string> warnings;
 };
+
+// Returns the path of the program, or how the set of processes was named.
+inline const std::string& subject_of(const Profile& profile) {
+  return profile.set.empty() ? profile.program : profile.set;
+}
 
 // Returns the profile with another column in front.
 Profile ranked_by(Profile profile, std::size_t column);

@@ -61,7 +61,7 @@ std::string render_speedscope(const Profile& all) {
       "{{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
       "\"exporter\":\"causalctl\",\"name\":{},\"activeProfileIndex\":0,\n"
       "\"shared\":{{\"frames\":[{}]}},\n\"profiles\":[{}]}}\n",
-      quoted(profile.program), frames(profile, labels), profiles);
+      quoted(subject_of(profile)), frames(profile, labels), profiles);
 }
 
 }  // namespace causalctl::report::callpath

@@ -109,6 +109,23 @@ TEST_CASE("a recording of one process beside that of a set is of its program", "
   CHECK(notes[1].starts_with("/usr/lib/gcc/cc1 (process 4711): The log has no end"));
 }
 
+TEST_CASE("a set that is not of one process's children has the name that was typed",
+          "[callpath][set]") {
+  Recording set = set_recording();
+  set.set = "--match cc1";
+  CHECK(present(std::array{set}).set.empty());  // its pid was given
+  set.pid = 0;
+  set.executable.clear();
+  const Profile profile = present(std::array{set});
+  CHECK(profile.set == "--match cc1");
+  CHECK(profile.program.empty());
+  CHECK(profile.pid == 0);
+  set.ended = false;
+  const std::vector<std::string> notes = present(std::array{set, set}).notes;
+  REQUIRE_FALSE(notes.empty());
+  CHECK(notes[0].starts_with("--match cc1 (43 processes): The log has no end"));
+}
+
 TEST_CASE("a thread whose process is not known is of no program", "[callpath][set]") {
   Recording r = set_recording();
   r.groups[3].process.reset();

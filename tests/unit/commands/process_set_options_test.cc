@@ -33,6 +33,9 @@ TEST_CASE("A headline says how a set was named, and its size", "[process_set]") 
   CHECK(headline_of({SetKind::cgroup, {}, "/x"}, 2) == "--cgroup /x (2 processes)");
   CHECK(headline_of({SetKind::service, {}, "nginx"}, 5) == "--service nginx (5 processes)");
   CHECK(headline_of({SetKind::all, {}, ""}, 80) == "--all (80 processes)");
+  CHECK(name_of({SetKind::processes, {12, 13}, ""}) == "processes 12, 13");
+  CHECK(name_of({SetKind::match, {}, "a"}) == "--match a");
+  CHECK(name_of({SetKind::all, {}, ""}) == "--all");
 }
 
 TEST_CASE("Sets without a process are refused, with similar names", "[process_set]") {

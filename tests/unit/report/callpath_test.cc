@@ -166,7 +166,9 @@ TEST_CASE("a set is called by its first program and the number of the others",
   profile.processes = 2;
   CHECK_THAT(render_text(profile, By::function, false, 80), Contains("make and 1 other process: "));
   profile.program.clear();
-  CHECK_THAT(render_text(profile, By::function, false, 80), Contains("2 processes: 100 samples"));
+  profile.set = "--match cc1";
+  CHECK_THAT(render_text(profile, By::function, false, 80),
+             Contains("--match cc1 (2 processes): 100 samples"));
 }
 
 TEST_CASE("all formats have the programs and processes of a set", "[report][callpath][set]") {
