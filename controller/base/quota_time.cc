@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <sstream>
+#include <utility>
 
 #include "controller/base/cpu_limits.h"
 #include "controller/base/procfs.h"
@@ -27,12 +28,31 @@ std::optional<double> quota_beside(const std::string& cpu_stat) {
   return quota && period ? parse_quota(*quota + " " + *period) : std::nullopt;
 }
 
+std::set<std::string> common_cpu_stats(const std::set<std::string>& cgroups,
+                                       std::string_view mountinfo) {
+  std::set<std::string> common;
+  for (const std::string& text : cgroups) {
+    const auto stats = cpu_stats(text, mountinfo).files;
+    const std::set<std::string> here(stats.begin(), stats.end());
+    if (&text == &*cgroups.begin()) {
+      common = here;
+    } else {
+      std::erase_if(common, [&](const std::string& file) { return !here.contains(file); });
+    }
+  }
+  return common;
+}
+
 std::map<std::string, Nanoseconds> QuotaTime::read() const {
   std::map<std::string, Nanoseconds> times;
-  const auto cgroups = procfs::read_text(fmt::format("/proc/{}/cgroup", pid_));
+  std::set<std::string> cgroups;
+  for (const Pid pid : pids_) {
+    auto text = procfs::read_text(fmt::format("/proc/{}/cgroup", pid));
+    if (text && !text->empty()) cgroups.insert(std::move(*text));
+  }
   const auto mountinfo = procfs::read_text("/proc/self/mountinfo");
-  if (!cgroups || !mountinfo) return times;
-  for (const std::string& file : cpu_stats(*cgroups, *mountinfo).files) {
+  if (!mountinfo) return times;
+  for (const std::string& file : common_cpu_stats(cgroups, *mountinfo)) {
     if (const auto text = procfs::read_text(file)) times[file] = parse_held_back(*text);
   }
   return times;

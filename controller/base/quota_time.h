@@ -1,11 +1,14 @@
-// How long quotas of CPU time hold a process back. Sources: Documentation/scheduler/sched-bwc.rst,
+// How long quotas of CPU time hold processes back. Sources: Documentation/scheduler/sched-bwc.rst,
 // admin-guide/cgroup-v2.rst.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "controller/base/types.h"
 
@@ -18,6 +21,11 @@ Nanoseconds parse_held_back(std::string_view cpu_stat);
 // Returns the cores that the cgroup whose cpu.stat this is may use; nullopt if there is no quota.
 std::optional<double> quota_beside(const std::string& cpu_stat);
 
+// Returns the files cpu.stat that count for all of some processes, given the text of
+// /proc/PID/cgroup of each of them and our mountinfo. Pure.
+std::set<std::string> common_cpu_stats(const std::set<std::string>& cgroups,
+                                       std::string_view mountinfo);
+
 struct HeldBack {
   Nanoseconds ns = 0;             // since the QuotaTime was made, on all cores together
   std::optional<double> cores{};  // that the quota grants; nullopt: not known
@@ -25,15 +33,18 @@ struct HeldBack {
 
 class QuotaTime {
  public:
-  explicit QuotaTime(Pid pid) : pid_(pid), before_(read()) {}
-  // Returns what the quota did that held the process back for longest. It may be that of any cgroup
-  // above.
+  // Of several processes, what counts is the cgroups above all of them.
+  explicit QuotaTime(std::vector<Pid> pids) : pids_(std::move(pids)), before_(read()) {}
+  // Looks at these processes from now on.
+  void follow(std::vector<Pid> pids) { pids_ = std::move(pids); }
+  // Returns what the quota did that held the processes back for longest. It may be that of any
+  // cgroup above.
   HeldBack held_back() const;
 
  private:
   std::map<std::string, Nanoseconds> read() const;  // by cpu.stat
 
-  Pid pid_;
+  std::vector<Pid> pids_;
   std::map<std::string, Nanoseconds> before_;
 };
 

@@ -6,15 +6,18 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <variant>
 
 #include "controller/base/process_clock.h"
+#include "controller/base/procfs.h"
 
 namespace causalctl::callpath {
 namespace {
 
 constexpr Nanoseconds kJustNow = kMillisecond;
 constexpr std::size_t kManyThreads = 100;
+constexpr std::size_t kManyProcesses = 500;
 constexpr Nanoseconds kClockOfMany = 100 * kMillisecond;
 
 // Returns whether we may not see where the link leads.
@@ -26,27 +29,65 @@ bool is_hidden(const std::string& link) {
 
 }  // namespace
 
-AccountWatch::AccountWatch(std::optional<Pid> target, TimeAccount& account)
-    : target_(target), account_(account) {
-  if (target) halts_.emplace(*target);
-}
+AccountWatch::AccountWatch(const std::vector<Pid>& members, TimeAccount& account)
+    : at_start_(members),
+      account_(account),
+      clocks_({process_cpu_of, procfs::has_ended}, members) {}
 
 void AccountWatch::start(Nanoseconds now_ns) {
   start_ns_ = now_ns;
-  if (!target_) return;
-  start_cpu_ns_ = process_cpu_of(*target_).value_or(-1);
-  quota_.emplace(*target_);
+  is_started_ = true;
+  clocks_.start(now_ns);
+  follow_members();
+  if (at_start_.size() <= kMostLookedAt) quota_.emplace(std::move(at_start_));
 }
 
-void AccountWatch::read_clock(Nanoseconds now_ns) {
-  if (start_cpu_ns_ < 0 || now_ns < next_clock_ns_) return;
-  if (threads_ > kManyThreads) next_clock_ns_ = now_ns + kClockOfMany;
-  // A number that was given anew is that of a younger process.
-  const auto cpu_ns = process_cpu_of(*target_);
-  if (cpu_ns) account_.cpu_ns = std::max(account_.cpu_ns, *cpu_ns - start_cpu_ns_);
+void AccountWatch::read_clocks(Nanoseconds now_ns) {
+  has_read_ = is_started_ && now_ns >= next_clock_ns_;
+  if (!has_read_) return;
+  if (threads_ > kManyThreads) {
+    const auto times = static_cast<Nanoseconds>(1 + clocks_.size() / kManyProcesses);
+    next_clock_ns_ = now_ns + times * kClockOfMany;
+  }
+  clocks_.read();
+  account_.cpu_ns = std::max(account_.cpu_ns, clocks_.cpu_ns());
+}
+
+bool AccountWatch::read_next_time() {
+  next_clock_ns_ = 0;
+  return !has_read_;
+}
+
+void AccountWatch::follow_members() {
+  std::erase_if(members_, [this](const auto& each) { return !clocks_.has(each.first); });
+  if (clocks_.size() > kMostLookedAt) return members_.clear();
+  for (const Pid pid : clocks_.processes()) {
+    if (members_.contains(pid)) continue;
+    const bool is_readable = !is_hidden(fmt::format("/proc/{}/exe", pid));
+    members_.emplace(pid, Member{session::HaltWatch(pid), is_readable});
+  }
+}
+
+// Mostly one look is enough: a member that went on at the last one does so still.
+session::Halt AccountWatch::halt_of_all(Nanoseconds now_ns) {
+  using session::Halt;
+  follow_members();
+  if (members_.empty()) return Halt::none;
+  const auto last = members_.find(going_on_);
+  if (last != members_.end() && last->second.halts.look(now_ns) == Halt::none) return Halt::none;
+  std::optional<Halt> common;
+  for (auto& [pid, member] : members_) {
+    const Halt here = member.halts.look(now_ns);
+    if (here == Halt::none) going_on_ = pid;
+    if (here == Halt::none || here != common.value_or(here)) return Halt::none;
+    common = here;
+  }
+  if (common == Halt::stopped) account_.tracer = members_.begin()->second.halts.tracer();
+  return common.value_or(Halt::none);
 }
 
 void AccountWatch::take(const perf::Event& event) {
+  clocks_.take(event);
   if (const auto* start = std::get_if<perf::ThreadStartEvent>(&event)) {
     if (start->is_peer) return;
     ++threads_;
@@ -62,7 +103,7 @@ void AccountWatch::take(const perf::Event& event) {
 
 AccountWatch::Look AccountWatch::look(Nanoseconds now_ns) {
   const session::Halt now =
-      now_ns - came_ns_ < kJustNow || !halts_ ? session::Halt::none : halts_->look(now_ns);
+      now_ns - came_ns_ < kJustNow ? session::Halt::none : halt_of_all(now_ns);
   const session::Halt before = last_.at_ns == 0 ? now : last_.halt;
   const Nanoseconds passed_ns = now_ns - std::max(last_.at_ns, start_ns_);
   last_ = {now, last_.at_ns, now_ns};
@@ -73,7 +114,6 @@ AccountWatch::Look AccountWatch::look(Nanoseconds now_ns) {
   };
   add(session::Halt::stopped, account_.stopped_ns);
   add(session::Halt::frozen, account_.frozen_ns);
-  if (now == session::Halt::stopped) account_.tracer = halts_->tracer();
   account_.halted_at_end = now == session::Halt::stopped  ? "stopped"
                            : now == session::Halt::frozen ? "frozen"
                                                           : "";
@@ -83,8 +123,14 @@ AccountWatch::Look AccountWatch::look(Nanoseconds now_ns) {
 void AccountWatch::update(const perf::SessionLosses& losses) {
   account_.threads_missed = losses.threads_missed;
   account_.unseen_ns = losses.unseen_ns;
-  if (target_) account_.unreadable_program |= is_hidden(fmt::format("/proc/{}/exe", *target_));
-  const HeldBack held = quota_ ? quota_->held_back() : HeldBack();
+  follow_members();
+  for (const auto& [pid, member] : members_) {
+    account_.unreadable_program |=
+        member.was_readable && is_hidden(fmt::format("/proc/{}/exe", pid));
+  }
+  if (!quota_ || members_.empty()) return;
+  quota_->follow(clocks_.processes());
+  const HeldBack held = quota_->held_back();
   if (held.ns <= account_.held_back_ns) return;
   account_.held_back_ns = held.ns;
   account_.quota_cores = held.cores.value_or(0);

@@ -1,12 +1,18 @@
-// Keeps the account of the time of a process, or of several, during a recording (time_account.h).
-// Shell.
+// Keeps the account of the time of a process, or of a set of processes, during a recording
+// (time_account.h). Shell.
+//
+// A set stands still if all its processes do. Of more than kMostLookedAt processes there is no word
+// of halts, of quotas and of programs that may not be read.
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "controller/base/quota_time.h"
 #include "controller/base/types.h"
+#include "controller/callpath/process_clocks.h"
 #include "controller/callpath/time_account.h"
 #include "controller/perf/event_source.h"
 #include "controller/perf/events.h"
@@ -16,15 +22,18 @@ namespace causalctl::callpath {
 
 class AccountWatch {
  public:
-  // `account` must outlive it. Without a target, which is that of several processes, there is no
-  // word of their clocks, halts and quotas.
-  AccountWatch(std::optional<Pid> target, TimeAccount& account);
+  static constexpr std::size_t kMostLookedAt = 64;
+
+  // `members` are the processes that are there before the first event. `account` must outlive it.
+  AccountWatch(const std::vector<Pid>& members, TimeAccount& account);
 
   // What was before does not count.
   void start(Nanoseconds now_ns);
-  // Reads the process's CPU time, which takes the kernel the longer the more threads there are: of
+  // Reads the CPU time of the processes, which takes the longer the more threads there are: of
   // many, only now and then. Call it at the time up to which events are taken.
-  void read_clock(Nanoseconds now_ns);
+  void read_clocks(Nanoseconds now_ns);
+  // Has the next read_clocks() read in any case. Returns whether the last one did not.
+  bool read_next_time();
   void take(const perf::Event& event);
 
   // As Waits::look() wants it. Where a thread has come to a core just now, the target does not
@@ -39,14 +48,25 @@ class AccountWatch {
   void update(const perf::SessionLosses& losses);
 
  private:
-  std::optional<Pid> target_;
+  struct Member {
+    session::HaltWatch halts;
+    bool was_readable;  // its program, when it was seen first
+  };
+
+  session::Halt halt_of_all(Nanoseconds now_ns);
+  void follow_members();
+
+  std::vector<Pid> at_start_;
   TimeAccount& account_;
-  std::optional<session::HaltWatch> halts_;
+  ProcessClocks clocks_;
+  std::map<Pid, Member> members_;  // none if there are too many
+  Pid going_on_ = 0;               // a member that did not stand still at the last look
   std::optional<QuotaTime> quota_;
   Look last_;
   Nanoseconds came_ns_ = 0;  // to a core, any thread, the last time
   Nanoseconds start_ns_ = 0;
-  Nanoseconds start_cpu_ns_ = -1;  // not known
+  bool is_started_ = false;
+  bool has_read_ = false;  // at the last read_clocks()
   Nanoseconds next_clock_ns_ = 0;
   std::size_t threads_ = 0;  // that live
 };

@@ -98,12 +98,10 @@ class Run {
         epochs_(settings.epochs, recorder_, recording),
         counting_(std::in_place, target, events_.events(), session_, recording),
         counts_(*counting_),
-        account_(settings.set ? std::nullopt : std::optional(target), recording.account),
+        account_(members(), recording.account),
         copy_size_(settings.events.empty() && !settings.wakers &&
                    settings.period_ns >= kMillisecond) {
-    for (const Pid process : set_->present()) {
-      if (!session_.limits().forbidden.contains(process)) processes_.add(process);
-    }
+    for (const Pid process : members()) processes_.add(process);
     if (const auto& trial = session_.scheduler_trial()) session::record({*trial}, recording);
     epochs_.arm(target, session_);
     // Without wake-ups all waits would seem to be ended from outside.
@@ -133,8 +131,9 @@ class Run {
       take_events();
       do_at_times(monotonic_now());
     }
-    // On a busy machine the last reading may have begun long ago.
-    if (monotonic_now() - drained_ns_ > 2 * kDrainEvery) take_events();
+    // On a busy machine the last reading may have begun long ago. Many clocks are read rarely.
+    const bool is_late = monotonic_now() - drained_ns_ > 2 * kDrainEvery;
+    if (account_.read_next_time() || is_late) take_events();
     perf::close_kept();
     recorder_.settle(drained_ns_, true);
     update_losses();
@@ -148,6 +147,12 @@ class Run {
   bool is_naming() { return namer_.open_questions() > 0; }  // in the background
 
  private:
+  std::vector<Pid> members() {
+    std::vector<Pid> pids = set_->present();
+    std::erase_if(pids, [this](Pid pid) { return session_.limits().forbidden.contains(pid); });
+    return pids;
+  }
+
   // Null where there is one process.
   Processes::Belongs teller() {
     if (!settings_.set) return {};
@@ -213,7 +218,7 @@ class Run {
   void drain() {
     processes_.read_compiled();
     drained_ns_ = monotonic_now();
-    account_.read_clock(drained_ns_);
+    account_.read_clocks(drained_ns_);
     for (const perf::Event& event : session_.drain(drained_ns_)) {
       if (!settings_.set) epochs_.take(event);
       notice_thread(event);

@@ -13,7 +13,8 @@
 namespace causalctl::callpath {
 
 struct TimeAccount {
-  // Of all threads of all processes, ended ones included; 0: not known.
+  // Of all threads of all processes, ended ones included; 0: not known. Of a process that ended
+  // before its clock was read, what its switches tell.
   Nanoseconds cpu_ns = 0;
   std::uint64_t threads_begun = 0;     // meanwhile, that were watched
   std::uint64_t threads_missed = 0;    // others, that ended before they could be
@@ -34,8 +35,9 @@ struct TimeAccount {
   Nanoseconds frozen_ns = 0;
   std::string halted_at_end;  // "stopped", "frozen", or "": it went on before the end
   Pid tracer = 0;             // the process that stopped it, if that was no signal
-  // The quota of a control group that was used up: cores that it grants (0: not known), and for how
-  // long it held threads back, on all cores together.
+  // The quota of a control group, of a set one that all its processes are in, that was used up:
+  // cores that it grants (0: not known), and for how long it held threads back, on all cores
+  // together.
   double quota_cores = 0;
   Nanoseconds held_back_ns = 0;
 

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -65,6 +66,10 @@ def recorded(options, folder, *words, until):
     return json.loads(output[output.index("{"):])
 
 
+def cpu_s_of_the_kernel(profile):
+    return next(each["of_ns"] for each in profile["time"] if each["what"] == "cpu-missing") / 1e9
+
+
 def cpu_s_by_top(profile):
     """Returns the CPU time of each row at the top, in seconds."""
     column = [each["name"] for each in profile["columns"]].index("cpu")
@@ -98,6 +103,7 @@ def test_children_of_a_build_are_seen_whole(options, tmp_path):
     # The kernel also counts what it does for a process before its first instruction and after its
     # end.
     assert 0.9 * used[0] < sum(by_program.values()) < 1.1 * used[0], (by_program, used)
+    assert 0.9 * used[0] < cpu_s_of_the_kernel(profile) < 1.1 * used[0], (profile["time"], used)
     chains = profile["chains"]
     assert chains["complete"] > 0.95 * (chains["complete"] + chains["incomplete"]), chains
     assert any(frame["function"] == "main" for frame in profile["frames"])
@@ -145,9 +151,36 @@ def test_two_processes_are_one_program(options, tmp_path):
     by_process = cpu_s_by_top(reported(options, tmp_path, "--by", "process"))
     shares = {name: value for name, value in by_process.items() if value > 0}
     assert set(shares) == {f"{os.path.basename(python)} (process {each.pid})" for each in (one, other)}
+    assert cpu_s_of_the_kernel(profile) == pytest.approx(sum(shares.values()), rel=0.1)
     # 1/2 and 3/4 of the time, if there is a core for each.
     few, many = (shares[f"{os.path.basename(python)} (process {each.pid})"] for each in (one, other))
     assert few < many
+
+
+def test_a_set_that_is_stopped_is_told_of_once_all_are(options, tmp_path):
+    work = SPIN + "sys.stdin.readline()\nburn(100)\n"
+    with waiting(sys.executable, "-c", work) as one, waiting(sys.executable, "-c", work) as other:
+        for each in (one, other):
+            each.stdin.write("go\n")
+            each.stdin.flush()
+
+        def stop_one():
+            os.kill(one.pid, signal.SIGSTOP)
+            time.sleep(1)
+
+        def stop_both():
+            stop_one()
+            os.kill(other.pid, signal.SIGSTOP)
+            time.sleep(1)
+        profile = recorded(options, tmp_path, one.pid, other.pid, until=stop_one)
+        assert not [each for each in profile["time"] if each["what"] == "stopped"], profile["time"]
+        os.kill(one.pid, signal.SIGCONT)
+        (tmp_path / "callpath.jsonl").unlink()
+        profile = recorded(options, tmp_path, one.pid, other.pid, until=stop_both)
+        stopped = next(each for each in profile["time"] if each["what"] == "stopped")
+        assert 0.7e9 < stopped["ns"] < 1.5e9, stopped
+        assert stopped["text"].startswith("The processes were stopped by a signal (SIGSTOP) for ")
+        assert stopped["text"].endswith(", and are so still; kill -CONT lets them go on."), stopped
 
 
 def test_an_open_set_sees_programs_that_come(options, tmp_path):

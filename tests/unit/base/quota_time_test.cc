@@ -12,4 +12,18 @@ TEST_CASE("for how long a quota held a cgroup back, in both versions", "[base]")
   CHECK(parse_held_back("") == 0);
 }
 
+TEST_CASE("a quota is that of several processes if their cgroups are all below it", "[base]") {
+  const char* const mounts = "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+  const std::string folder = "/sys/fs/cgroup/a.slice";
+  using Files = std::set<std::string>;
+  CHECK(common_cpu_stats({}, mounts).empty());
+  CHECK(common_cpu_stats({"0::/a.slice/x\n"}, mounts).contains(folder + "/x/cpu.stat"));
+  const Files both = common_cpu_stats({"0::/a.slice/x\n", "0::/a.slice/y\n"}, mounts);
+  CHECK(both.contains(folder + "/cpu.stat"));
+  CHECK_FALSE(both.contains(folder + "/x/cpu.stat"));
+  CHECK_FALSE(both.contains(folder + "/y/cpu.stat"));
+  CHECK_FALSE(common_cpu_stats({"0::/a.slice/x\n", "0::/b.slice\n"}, mounts)
+                  .contains(folder + "/cpu.stat"));
+}
+
 }  // namespace causalctl
