@@ -86,7 +86,7 @@ bool exists(Pid pid) { return kill(pid, 0) == 0 || errno == EPERM; }
 void throw_unreadable(Pid pid, std::string_view file) {
   const int error = errno;
   if (has_ended(pid)) {
-    throw TargetGone(fmt::format("process {} is gone", pid));
+    throw TargetGone(fmt::format("process {} is gone", pid), "see `ps -e` for those that run");
   }
   throw Error::from_errno(fmt::format("process {}: /proc/{}/{} cannot be read", pid, pid, file),
                           error, "is /proc mounted with hidepid, or a limit of files reached?");

@@ -25,6 +25,8 @@ using session::SetKind;
 constexpr std::size_t kMostListed = 8;  // processes in a message
 constexpr std::size_t kMostSimilar = 4;
 constexpr const char* kWayToAll = "; --match NAME takes all of them";
+constexpr const char* kHowToFindOthers =
+    "see `ps -e` for those that run; --match NAME takes later ones of that name, too";
 
 // Returns "12 (a), 13 (b) and 3 others".
 std::string listed(const std::vector<Pid>& pids, bool with_names) {
@@ -132,14 +134,21 @@ void require_unit(const std::string& unit) {
           fmt::format("no process is in cgroup {}, nor in one below it", description.text),
           "/proc/PID/cgroup tells the cgroups of a process");
     case SetKind::service:
-      throw TargetGone(fmt::format("no process of unit {} runs", description.text));
+      throw TargetGone(fmt::format("no process of unit {} runs", description.text),
+                       fmt::format("see `systemctl status {}`", description.text));
     case SetKind::all:
-      throw TargetGone("causalctl is the only process here");
+      throw TargetGone("causalctl is the only process here",
+                       "in a container only its own processes are seen: start causalctl outside");
     case SetKind::processes:
     case SetKind::children:
       break;
   }
-  throw TargetGone(fmt::format("process {} has ended", listed(description.pids, false)));
+  throw TargetGone(
+      fmt::format("{} ended before it could be looked at",
+                  description.pids.size() == 1
+                      ? fmt::format("process {}", description.pids.front())
+                      : fmt::format("each of the processes {}", listed(description.pids, false))),
+      kHowToFindOthers);
 }
 
 SetDescription description_of(const SetWords& words) {

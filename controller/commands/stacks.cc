@@ -46,11 +46,15 @@ struct StacksArguments {
 void check_result(const report::stacks::Process& process) {
   using report::stacks::Taken;
   const auto& threads = process.threads;
-  if (threads.empty()) throw TargetGone(fmt::format("process {} has ended", process.pid));
+  if (threads.empty()) {
+    throw TargetGone(fmt::format("process {} has ended", process.pid),
+                     "see `ps -e` for those that run");
+  }
   const auto none = [](const auto& each) { return each.taken == Taken::not_read; };
   if (!std::all_of(threads.begin(), threads.end(), none)) return;
   throw Error(fmt::format("no thread of process {} ({}) could be read; thread {}: {}", process.pid,
-                          process.name, threads.front().tid, threads.front().remark));
+                          process.name, threads.front().tid, threads.front().remark),
+              fmt::format("causalctl doctor {} tells what is not possible here", process.pid));
 }
 
 // Takes the stacks of processes, one after another.
@@ -182,7 +186,10 @@ std::optional<Failure> add_process_of_set(Pid pid, const std::string& place, Sta
 [[noreturn]] void refuse_all(const std::string& text, const std::vector<Failure>& failures) {
   const auto refused = std::find_if(failures.begin(), failures.end(),
                                     [](const Failure& each) { return !each.process.ended; });
-  if (refused == failures.end()) throw TargetGone(fmt::format("{}: all have ended", text));
+  if (refused == failures.end()) {
+    throw TargetGone(fmt::format("{}: all have ended", text),
+                     "see `ps -e` for those that run, and name these");
+  }
   throw Error(fmt::format("{}: none could be read; {}", text, refused->process.reason),
               refused->hint);
 }

@@ -237,7 +237,8 @@ void Session::require_threads() {
   if (first_refusal_) throw *first_refusal_;
   if (set_->is_open()) return;
   throw TargetGone(only_process_ != 0 ? fmt::format("process {} is not there", only_process_)
-                                      : "all processes of the set have ended");
+                                      : "all processes of the set have ended",
+                   "see `ps -e` for those that run");
 }
 
 // Of a set, a process that may not be followed is no reason to leave the others alone. Returns

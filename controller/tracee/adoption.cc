@@ -30,7 +30,9 @@ bool is_kernel_thread(Pid pid) {
 void check_permission(Pid pid, uid_t owner) {
   const int error = trace_error(pid);
   if (error == 0) return;
-  if (error == ESRCH) throw TargetGone(fmt::format("process {} is gone", pid));
+  if (error == ESRCH) {
+    throw TargetGone(fmt::format("process {} has ended", pid), "see `ps -e` for those that run");
+  }
   throw Error::from_errno(fmt::format("process {} cannot be traced", named(pid)), error,
                           permission_hint(owner));
 }
@@ -72,10 +74,11 @@ procfs::Status check_program(Pid pid, Pid controller) {
                      fmt::format("name process {}", status->tgid));
   }
   if (pid == controller || pid == getpid()) {
-    throw UsageError(fmt::format("process {} is causalctl itself", pid));
+    throw UsageError(fmt::format("process {} is causalctl itself", pid), "name another process");
   }
   if (is_kernel_thread(pid)) {
-    throw Error(fmt::format("process {} is a kernel thread", named(pid)));
+    throw Error(fmt::format("process {} is a kernel thread", named(pid)),
+                "it runs no program: name a process that `ps -e` shows without brackets");
   }
   if (procfs::has_ended(pid)) {
     throw TargetGone(fmt::format("process {} is a zombie: it has ended", named(pid)),

@@ -262,7 +262,7 @@ def test_all(options, program):
     (("--cgroup", "no/such/cgroup"), 2, "there is no cgroup no/such/cgroup"),
     (("--service", "no-such-unit"), 2, "no unit"),
     (("--children", NOBODY_THERE), 3, f"no such process: {NOBODY_THERE}"),
-    (("--children", 2), 1, r"process 2 \(.*\) is a kernel thread"),
+    (("--children", 2), 1, r"process 2 \(.*\) is a kernel thread\n  hint: it runs no program"),
     ((NOBODY_THERE, NOBODY_THERE + 1), 3,
      f"no such processes: {NOBODY_THERE}, {NOBODY_THERE + 1}"),
     (("--all", "--match", "x"), 2, "named in 2 ways: --match x; --all\n  hint: leave out"),
@@ -297,7 +297,7 @@ def test_causalctl_itself(options, program):
     with running(program, "r") as pid:
         script = f"exec {options.causalctl} stacks {pid} $$"
         done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and "is causalctl itself" in done.stderr, done.stderr
+    assert done.returncode == 2 and "is causalctl itself\n  hint: name another" in done.stderr, done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")

@@ -42,6 +42,11 @@ TEST_CASE("Sets without a process are refused, with similar names", "[process_se
   SetWords words;
   words.match = "there_is_no_such_process";
   CHECK_THROWS_AS(choose_set(words), UsageError);
+  try {
+    choose_set(words);
+  } catch (const Error& error) {
+    CHECK_FALSE(error.hint().empty());
+  }
   words = {};
   words.cgroup = "there/is/no/such/cgroup";
   CHECK_THROWS_WITH(choose_set(words), "there is no cgroup there/is/no/such/cgroup");
