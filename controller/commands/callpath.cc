@@ -316,7 +316,7 @@ ExitCode record_set(const SetChoice& choice, const CallpathArguments& arguments,
   }
   Watched watched{0, choice.text};
   watched.ended = [&] {
-    if (auto text = session::text_of_left_out(set->left_out()); !text.empty()) {
+    if (auto text = set->text_of_left_out(); !text.empty()) {
       recording.warnings.push_back(std::move(text));
     }
   };

@@ -199,7 +199,7 @@ ExitCode show_set(const SetChoice& choice, const StacksArguments& arguments) {
   const std::vector<Pid> pids = set->present();
   report::stacks::SetHead head;
   head.text = choice.text;
-  if (auto text = session::text_of_left_out(set->left_out()); !text.empty()) {
+  if (auto text = set->text_of_left_out(); !text.empty()) {
     head.warnings.push_back(std::move(text));
   }
   StackTaker taker(arguments);

@@ -1,6 +1,7 @@
 // Which processes a session watches, and how the set changes while it does.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,12 @@ class ProcessSet {
   // Tells of a process that has executed a program. Returns whether it is a member. It may be gone
   // by now: a member of which nothing else is known stays one.
   virtual bool after_exec(Pid process, const Program& program, bool is_member) = 0;
+  // Tells of a member that comes later, beside so many that are watched. Returns whether it is
+  // watched as well.
+  virtual bool has_room(std::size_t watched) {
+    (void)watched;
+    return true;
+  }
 };
 
 // One process, without its children.

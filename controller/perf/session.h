@@ -174,6 +174,8 @@ class Session final : public EventSource {
   void finish(Tid tid, Nanoseconds exit_ns);
   // Whether a process that is not known may be a member.
   bool may_join() const { return set_->takes_children() || set_->is_open(); }
+  // Whether a process is watched, or may be; false where a set has no room for it.
+  bool may_watch(Pid process);
   void begin_process(Pid process);
   void leave_process(Pid process, Nanoseconds time_ns);
   void drop_of_left(EventBatch& batch, Nanoseconds older_than_ns);

@@ -33,7 +33,7 @@ void Session::scan_until_stable() {
       if (threads_.contains(tid) || refused_.contains(tid)) continue;
       stable = false;
       // Otherwise it is ending, or forbidden.
-      if (!open_at_start(process, tid)) refused_.insert(tid);
+      if (!may_watch(process) || !open_at_start(process, tid)) refused_.insert(tid);
     }
     // New ones of a set are told of, and found later.
     if (stable || (plan_.running && may_join())) return;
@@ -77,7 +77,8 @@ void Session::find_unknown(const std::map<Tid, Pid>& listed, Nanoseconds now_ns)
     if (tid == process && now_ns - ended_ns < ThreadEvents::kLongestExec) continue;
     if (!suspects_.contains(tid)) {
       unknown.insert(tid);  // most likely its FORK record is on the way, or it is ending
-    } else if (!is_alive(process, tid) || !open_or_refuse(process, tid, {}, now_ns, false)) {
+    } else if (!is_alive(process, tid) || !may_watch(process) ||
+               !open_or_refuse(process, tid, {}, now_ns, false)) {
       refused_.insert(tid);
     }
   }
@@ -117,6 +118,10 @@ void Session::rescan(Nanoseconds now_ns) {
   next_scan_ns_ = now_ns + (suspects_.empty() ? kScanInterval : kScanAgain);
   if (cores_ && cores_->cores_changed()) reopen_cores();
   if (tasks_ && tasks_->cores_changed()) reopen_tasks();
+}
+
+bool Session::may_watch(Pid process) {
+  return processes_.contains(process) || set_->has_room(processes_.size());
 }
 
 void Session::begin_process(Pid process) {

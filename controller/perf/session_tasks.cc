@@ -255,6 +255,7 @@ void Session::take(Executed exec) {
 
 // What it has done meanwhile was not followed.
 void Session::join(Executed exec) {
+  if (!may_watch(exec.process)) return;
   const Nanoseconds now_ns = monotonic_now();
   if (!open_or_refuse(exec.process, exec.process, {}, exec.time_ns, false)) {
     ++losses_.threads_missed;
@@ -312,6 +313,7 @@ void Session::handle_fork(const ForkRecord& fork) {
   if (const auto earlier = processes_.find(fork.pid); is_process && earlier != processes_.end()) {
     if (earlier->second.threads.empty()) processes_.erase(earlier);
   }
+  if (!may_watch(fork.pid)) return;
   if (!open_or_refuse(fork.pid, fork.tid, parent_id, fork.common.time_ns, true)) {
     if (procfs::is_kernel_worker(fork.pid, fork.tid)) {
       refused_.insert(fork.tid);

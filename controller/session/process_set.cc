@@ -215,20 +215,30 @@ std::vector<Pid> BoundedSet::present() {
   // Who names a process means it, even if causalctl has started it.
   const std::vector<Pid> own = is_open() ? ours_.now() : ours_.given();
   std::erase_if(found, [&](Pid pid) { return std::binary_search(own.begin(), own.end(), pid); });
-  present_ = at_most(found, present_, kMostProcesses);
-  left_out_ = found.size() - present_.size();
+  present_ = at_most(found, present_, most_);
+  left_out_ = std::max(left_out_, found.size() - present_.size());
   return present_;
 }
 
-std::string text_of_left_out(std::size_t left_out) {
-  if (left_out == 0) return "";
-  return fmt::format("the set has {} processes; {}, the most, are watched, and {} are left out",
-                     left_out + kMostProcesses, kMostProcesses, left_out);
+bool BoundedSet::has_room(std::size_t watched) {
+  if (watched < most_) return true;
+  ++had_no_room_;
+  return false;
 }
 
-std::unique_ptr<BoundedSet> make_process_set(const SetDescription& description,
-                                             std::vector<Pid> ours) {
-  OwnProcesses own(std::move(ours));
+// A process that came later may be among those that a later look at /proc has left out.
+std::string BoundedSet::text_of_left_out() const {
+  const std::size_t left_out = std::max(left_out_, had_no_room_);
+  if (left_out == 0) return "";
+  return fmt::format(
+      "the set had more processes than are watched at a time: {}, the most, are watched, and at "
+      "least {} {} left out; name a smaller set",
+      most_, left_out, left_out == 1 ? "is" : "are");
+}
+
+namespace {
+
+std::unique_ptr<BoundedSet> unbounded_set(const SetDescription& description, OwnProcesses own) {
   switch (description.kind) {
     case SetKind::processes:
       return std::make_unique<GivenProcesses>(description.pids, std::move(own));
@@ -244,6 +254,15 @@ std::unique_ptr<BoundedSet> make_process_set(const SetDescription& description,
       break;
   }
   return std::make_unique<AllProcesses>(std::move(own));
+}
+
+}  // namespace
+
+std::unique_ptr<BoundedSet> make_process_set(const SetDescription& description,
+                                             std::vector<Pid> ours, std::size_t most) {
+  auto set = unbounded_set(description, OwnProcesses(std::move(ours)));
+  set->most_ = most;
+  return set;
 }
 
 }  // namespace causalctl::session

@@ -54,11 +54,14 @@ class BoundedSet : public perf::ProcessSet {
  public:
   bool takes_children() const final { return growth_ != Growth::none; }
   bool is_open() const final { return growth_ == Growth::open; }
-  std::vector<Pid> present() final;  // at most kMostProcesses
-  // Returns how many processes the last present() has left out because of the bound.
-  std::size_t left_out() const { return left_out_; }
+  std::vector<Pid> present() final;  // at most `most` of make_process_set()
+  bool has_room(std::size_t watched) final;
+  // Returns a warning if processes were left out because of the bound so far, otherwise "".
+  std::string text_of_left_out() const;
 
  protected:
+  friend std::unique_ptr<BoundedSet> make_process_set(const SetDescription&, std::vector<Pid>,
+                                                      std::size_t);
   BoundedSet(Growth growth, OwnProcesses ours) : growth_(growth), ours_(std::move(ours)) {}
   const OwnProcesses& ours() const { return ours_; }
 
@@ -67,16 +70,17 @@ class BoundedSet : public perf::ProcessSet {
 
   Growth growth_;
   OwnProcesses ours_;
+  std::size_t most_ = kMostProcesses;
   std::vector<Pid> present_;
-  std::size_t left_out_ = 0;
+  std::size_t left_out_ = 0;     // by one look at /proc, the largest number
+  std::size_t had_no_room_ = 0;  // of those that came later
 };
 
-// Returns a warning if the set is larger than the bound, otherwise "". Pure.
-std::string text_of_left_out(std::size_t left_out);
-
 // `ours` are processes of causalctl; what they have started is found by /proc. Processes and
-// children whose PIDs are not there are no members, nor are later ones with the same numbers.
+// children whose PIDs are not there are no members, nor are later ones with the same numbers. At
+// most `most` processes are watched at a time.
 std::unique_ptr<BoundedSet> make_process_set(const SetDescription& description,
-                                             std::vector<Pid> ours);
+                                             std::vector<Pid> ours,
+                                             std::size_t most = kMostProcesses);
 
 }  // namespace causalctl::session

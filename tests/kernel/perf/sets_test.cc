@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -29,6 +30,12 @@ struct Rules final : ProcessSet {
     return exec ? exec(program.name) : is_member;
   }
 
+  bool has_room(std::size_t watched) override {
+    had_no_room += watched < most ? 0 : 1;
+    return watched < most;
+  }
+
+  std::size_t most = 1000, had_no_room = 0;
   std::vector<Pid> processes;
   bool children = false, open = false;
   std::function<bool(std::string_view name)> exec;
@@ -279,6 +286,37 @@ TEST_CASE("A set of two processes ends with the second one", "[perf]") {
   CHECK_FALSE(sampled(one.pid(), killed_ns));
   other.kill();
   REQUIRE(drain_until(session, events, [&](const auto&) { return !session.target_alive(); }));
+}
+
+TEST_CASE("Children for which a set has no room are not followed", "[perf]") {
+  if (!perf_is_allowed()) return;
+  Child child([] {
+    std::vector<pid_t> children;
+    for (int i = 0; i < 3; ++i) {
+      children.push_back(fork());
+      if (children.back() == 0) {
+        while (true) ::pause();
+      }
+    }
+    await_go();
+    for (const pid_t each : children) {
+      ::kill(each, SIGKILL);
+      waitpid(each, nullptr, 0);
+    }
+    await_go();
+  });
+  const auto set = with_children(child.pid());
+  set->most = 2;
+  Session session(set, either_way());
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  REQUIRE(drain_until(session, events, [&](const auto&) { return set->had_no_room >= 2; }));
+  CHECK(session.processes() == 2);
+  CHECK(only<ThreadStartEvent>(events).size() == 2);
+  CHECK(session.losses().threads_missed == 0);
+  child.go();
+  REQUIRE(drain_until(session, events, [&](const auto&) { return session.processes() == 1; }));
 }
 
 TEST_CASE("A process joins or leaves an open set by what it executes", "[perf]") {

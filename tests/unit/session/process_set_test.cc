@@ -73,7 +73,7 @@ TEST_CASE("Given processes are members while they are there", "[process_set]") {
   CHECK_FALSE(set->after_exec(getpid(), {"other"}, false));
   a.end();
   CHECK(set->present() == std::vector<Pid>{b.pid()});
-  CHECK(set->left_out() == 0);
+  CHECK(set->text_of_left_out().empty());
   b.end();
   CHECK(set->present().empty());
 }
@@ -146,8 +146,27 @@ TEST_CASE("A cgroup or a unit that is not there has no members", "[process_set]"
 }
 
 TEST_CASE("A set that is too large says how many are left out", "[process_set]") {
-  CHECK(text_of_left_out(0).empty());
-  CHECK_THAT(text_of_left_out(5), Contains("has 10005 processes") && Contains("5 are left out"));
+  WaitingChild a("set_name_e"), b("set_name_e"), c("set_name_e");
+  const SetDescription description{SetKind::match, {}, "set_name_e"};
+  const auto set = make_process_set(description, {}, 2);
+  CHECK(set->present().size() == 2);
+  CHECK(set->present() == set->present());  // the same ones at each look
+  CHECK_THAT(set->text_of_left_out(), Contains("2, the most, are watched, and at least 1 is left"));
+  a.end();
+  b.end();
+  CHECK(set->present() == std::vector<Pid>{c.pid()});
+  CHECK_FALSE(set->text_of_left_out().empty());  // what was left out stays so
+  CHECK(make_process_set(description, {}, 1)->text_of_left_out().empty());
+}
+
+TEST_CASE("Members that come later are within the bound as well", "[process_set]") {
+  const auto set = make_process_set({SetKind::all, {}, ""}, {}, 2);
+  CHECK(set->has_room(0));
+  CHECK(set->has_room(1));
+  CHECK(set->text_of_left_out().empty());
+  CHECK_FALSE(set->has_room(2));
+  CHECK_FALSE(set->has_room(2));
+  CHECK_THAT(set->text_of_left_out(), Contains("at least 2 are left out"));
 }
 
 }  // namespace causalctl::session
