@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
+#include <tuple>
+#include <utility>
 
 #include "controller/base/base_name.h"
 #include "controller/base/error.h"
@@ -22,11 +25,24 @@ namespace {
 using session::SetDescription;
 using session::SetKind;
 
-constexpr std::size_t kMostListed = 8;  // processes in a message
+constexpr std::size_t kMostListed = 8;  // processes or paths in a message
 constexpr std::size_t kMostSimilar = 4;
 constexpr const char* kWayToAll = "; --match NAME takes all of them";
 constexpr const char* kHowToFindOthers =
     "see `ps -e` for those that run; --match NAME takes later ones of that name, too";
+
+// Returns "a, b and 3 others", given the first ones of `all`.
+std::string enumerated(const std::vector<std::string>& texts, std::size_t all) {
+  std::string text = fmt::format("{}", fmt::join(texts, ", "));
+  if (all > texts.size()) text += fmt::format(" and {} others", all - texts.size());
+  return text;
+}
+
+std::string first_of(std::vector<std::string> texts) {
+  const std::size_t all = texts.size();
+  texts.resize(std::min(all, kMostListed));
+  return enumerated(texts, all);
+}
 
 // Returns "12 (a), 13 (b) and 3 others".
 std::string listed(const std::vector<Pid>& pids, bool with_names) {
@@ -36,9 +52,7 @@ std::string listed(const std::vector<Pid>& pids, bool with_names) {
     texts.push_back(with_names ? fmt::format("{} ({})", pid, tracee::process_name(pid))
                                : fmt::format("{}", pid));
   }
-  std::string text = fmt::format("{}", fmt::join(texts, ", "));
-  if (pids.size() > texts.size()) text += fmt::format(" and {} others", pids.size() - texts.size());
-  return text;
+  return enumerated(texts, pids.size());
 }
 
 std::string similar_hint(const std::string& wanted, const std::vector<std::string>& names,
@@ -111,17 +125,38 @@ void require_cgroup(const std::string& path) {
                    "name the cgroup above it");
 }
 
-void require_unit(const std::string& unit) {
-  const std::string glob = session::unit_glob(unit);
-  if (!session::cgroups_of_unit(glob).empty()) return;
+// Throws UsageError if the unit has no cgroup.
+std::vector<session::Cgroup> cgroups_of(const std::string& unit) {
+  if (session::is_unit_without_cgroup(unit)) {
+    throw UsageError(fmt::format("--service {}: a unit of this kind has no processes", unit),
+                     fmt::format("name the unit that it starts, mostly {}.service",
+                                 unit.substr(0, unit.rfind('.'))));
+  }
+  const std::string name = session::unit_name(unit);
+  auto found = session::cgroups_of_unit(session::unit_glob(name));
+  if (!found.empty()) return session::of_nearest_manager(std::move(found));
   const auto names = session::unit_names();
   if (names.empty()) {
     throw UsageError(
         fmt::format("--service {}: no unit of systemd has a cgroup on this machine", unit),
         "--match NAME and --cgroup PATH need no systemd");
   }
-  throw UsageError(fmt::format("no unit {} has a cgroup, so none runs", glob),
-                   similar_hint(glob, names, "see `systemctl list-units`"));
+  throw UsageError(fmt::format("no unit {} has a cgroup, so none runs", name),
+                   similar_hint(name, names, "see `systemctl list-units`"));
+}
+
+// Returns the paths of the cgroups of the unit, each once. Throws UsageError if it is not clear
+// which are meant.
+std::vector<std::string> paths_of_unit(const std::string& unit) {
+  const std::vector<session::Cgroup> cgroups = cgroups_of(unit);
+  if (const auto paths = session::paths_of_namesakes(cgroups); !paths.empty()) {
+    throw UsageError(fmt::format("several units are called {}; their cgroups are {}",
+                                 session::unit_name(unit), first_of(paths)),
+                     fmt::format("name one of them, as in --cgroup {}", paths.front()));
+  }
+  std::set<std::string> paths;
+  for (const session::Cgroup& each : cgroups) paths.insert(each.path);
+  return {paths.begin(), paths.end()};
 }
 
 [[noreturn]] void refuse_empty(const SetDescription& description) {
@@ -163,8 +198,7 @@ SetDescription description_of(const SetWords& words) {
     return {SetKind::cgroup, {}, words.cgroup};
   }
   if (!words.service.empty()) {
-    require_unit(words.service);
-    return {SetKind::service, {}, words.service};
+    return {SetKind::service, {}, words.service, paths_of_unit(words.service)};
   }
   if (words.all) return {SetKind::all, {}, ""};
   return {SetKind::processes, pids_of(words.processes), ""};
@@ -221,7 +255,9 @@ std::string name_of(const SetDescription& description) {
     case SetKind::cgroup:
       return "--cgroup " + printable(description.text);
     case SetKind::service:
-      return "--service " + printable(description.text);
+      return printable(fmt::format("--service {}{}{}", description.text,
+                                   description.cgroups.empty() ? "" : " in ",
+                                   first_of(description.cgroups)));
     case SetKind::all:
       break;
   }

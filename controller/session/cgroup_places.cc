@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <system_error>
@@ -27,6 +30,8 @@ constexpr std::size_t kMostCgroups = 100'000;  // folders that one search looks 
 // The kinds of units that have cgroups (systemd.unit(5)).
 constexpr std::array<std::string_view, 6> kUnitSuffixes = {".service", ".scope", ".slice",
                                                            ".socket",  ".mount", ".swap"};
+constexpr std::array<std::string_view, 5> kSuffixesWithoutCgroup = {".timer", ".target", ".path",
+                                                                    ".device", ".automount"};
 
 // The kernel writes white space and backslashes in a path as three octal digits (mangle_path()).
 std::string without_escapes(std::string_view text) {
@@ -73,13 +78,38 @@ bool any_line(std::string_view text,
   return false;
 }
 
-bool has_component(std::string_view path, const std::string& glob) {
-  while (!path.empty()) {
-    const std::string_view component = path.substr(0, path.find('/'));
-    if (!component.empty() && is_named(component, glob)) return true;
-    path.remove_prefix(std::min(component.size() + 1, path.size()));
+// Returns the part of the path before its first component that fulfils the glob, without a slash at
+// its end; nullopt if none does.
+std::optional<std::string> path_above(std::string_view path, const std::string& glob) {
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::string_view component = path.substr(begin, end - begin);
+    if (!component.empty() && is_named(component, glob)) {
+      return std::string(path.substr(0, begin > 0 ? begin - 1 : 0));
+    }
+    begin = end + 1;
   }
-  return false;
+  return std::nullopt;
+}
+
+// Whose systemd has made a cgroup. The one of the system has its units in slices, those of users
+// have theirs in slices of user@UID.service.
+enum class Manager : std::uint8_t { system, user, container };
+
+Manager manager_of(const Cgroup& cgroup) {
+  constexpr std::string_view slice = ".slice";
+  Manager manager = Manager::system;
+  std::string_view rest = rest_below(cgroup.path, cgroup.hierarchy.root);
+  rest = rest.substr(0, rest.rfind('/'));
+  while (!rest.empty()) {
+    const std::string_view component = rest.substr(0, rest.find('/'));
+    rest.remove_prefix(std::min(component.size() + 1, rest.size()));
+    if (component.empty() || component.ends_with(slice)) continue;
+    const bool is_users = component.starts_with("user@") && component.ends_with(".service");
+    if (!is_users || manager != Manager::system) return Manager::container;
+    manager = Manager::user;
+  }
+  return manager;
 }
 
 bool is_unit(std::string_view name) {
@@ -196,18 +226,53 @@ bool is_in_cgroup(std::string_view text, const Cgroup& cgroup) {
   });
 }
 
-bool is_in_unit(std::string_view text, const std::string& glob) {
+bool is_in_unit(std::string_view text, const std::string& glob,
+                const std::set<std::string>& parents) {
   return any_line(text, [&](std::string_view controllers, std::string_view path) {
-    return (controllers.empty() || controllers == kSystemd) && has_component(path, glob);
+    if (!controllers.empty() && controllers != kSystemd) return false;
+    const auto above = path_above(path, glob);
+    return above && parents.contains(*above);
   });
 }
 
-std::string unit_glob(std::string_view unit) {
-  std::string name(unit);
-  if (!is_unit(name)) name += kUnitSuffixes.front();
-  const auto at = name.find("@.");
-  if (at == std::string::npos) return name;
-  return fmt::format("{}@*{}", name.substr(0, at), name.substr(at + 1));
+std::string unit_name(std::string_view unit) {
+  return fmt::format("{}{}", unit, is_unit(unit) ? "" : kUnitSuffixes.front());
+}
+
+// systemd writes a hyphen that is none of its own as \x2d, whose backslash is no escape of a glob.
+std::string unit_glob(std::string_view name) {
+  std::string glob;
+  for (const char c : name) {
+    if (c == '\\') glob += c;
+    glob += c;
+  }
+  const auto at = glob.find("@.");
+  if (at != std::string::npos) glob.insert(at + 1, "*");
+  return glob;
+}
+
+bool is_unit_without_cgroup(std::string_view unit) {
+  return std::any_of(kSuffixesWithoutCgroup.begin(), kSuffixesWithoutCgroup.end(),
+                     [&](std::string_view suffix) { return unit.ends_with(suffix); });
+}
+
+std::vector<Cgroup> of_nearest_manager(std::vector<Cgroup> cgroups) {
+  Manager nearest = Manager::container;
+  for (const Cgroup& each : cgroups) nearest = std::min(nearest, manager_of(each));
+  std::erase_if(cgroups, [&](const Cgroup& each) { return manager_of(each) != nearest; });
+  return cgroups;
+}
+
+std::vector<std::string> paths_of_namesakes(const std::vector<Cgroup>& cgroups) {
+  std::map<std::string, std::set<std::string>> paths;
+  for (const Cgroup& each : cgroups) {
+    paths[std::string(base_name(each.path))].insert(each.path);
+  }
+  std::set<std::string> namesakes;
+  for (const auto& [name, those] : paths) {
+    if (those.size() > 1) namesakes.insert(those.begin(), those.end());
+  }
+  return {namesakes.begin(), namesakes.end()};
 }
 
 std::vector<CgroupHierarchy> hierarchies() {

@@ -6,6 +6,7 @@
 // cgroups of units systemd.resource-control(5) and systemd's "Control Group APIs and Delegation".
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,14 +41,29 @@ std::vector<CgroupHierarchy> parse_hierarchies(std::string_view mountinfo);
 std::vector<Cgroup> cgroups_meant(std::string_view path,
                                   const std::vector<CgroupHierarchy>& hierarchies);
 
-// Tell whether a process is in the cgroup or in one below it; in the cgroup of such a unit or in
-// one below it. `text` is that of /proc/PID/cgroup. Pure.
+// Returns whether a process is in the cgroup or in one below it. `text` is that of
+// /proc/PID/cgroup. Pure.
 bool is_in_cgroup(std::string_view text, const Cgroup& cgroup);
-bool is_in_unit(std::string_view text, const std::string& glob);
+// Returns whether a process is in the cgroup of such a unit, which is directly below one of
+// `parents`, or in one below it. Pure.
+bool is_in_unit(std::string_view text, const std::string& glob,
+                const std::set<std::string>& parents);
 
-// Returns the glob that the names of a unit's cgroups fulfil: "nginx" means "nginx.service", and
-// "getty@" all instances of a template. Pure.
-std::string unit_glob(std::string_view unit);
+// Returns the name of a unit: "nginx" means "nginx.service". Pure.
+std::string unit_name(std::string_view unit);
+// Returns the glob that the names of a unit's cgroups fulfil: "getty@.service" means all instances
+// of a template. Pure.
+std::string unit_glob(std::string_view name);
+// Returns whether units of this kind, such as timers, have no processes and so no cgroup. Pure.
+bool is_unit_without_cgroup(std::string_view unit);
+
+// Returns those of a unit's cgroups that belong to one manager: of the system if there are any,
+// otherwise of users, otherwise of containers. A container may have a systemd of its own, whose
+// units have the same names. Pure.
+std::vector<Cgroup> of_nearest_manager(std::vector<Cgroup> cgroups);
+// Returns the paths of those that have their name in common with one at another path, in ascending
+// order. Pure.
+std::vector<std::string> paths_of_namesakes(const std::vector<Cgroup>& cgroups);
 
 std::vector<CgroupHierarchy> hierarchies();
 bool is_there(const Cgroup& cgroup);

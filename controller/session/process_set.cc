@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "controller/base/number.h"
@@ -137,16 +138,26 @@ class InCgroup final : public CgroupMembers {
 
 class InUnit final : public CgroupMembers {
  public:
-  InUnit(std::string_view unit, OwnProcesses ours)
-      : CgroupMembers(std::move(ours)), glob_(unit_glob(unit)) {}
+  InUnit(const SetDescription& unit, OwnProcesses ours)
+      : CgroupMembers(std::move(ours)), glob_(unit_glob(unit_name(unit.text))) {
+    for (const std::string& path : unit.cgroups) parents_.insert(parent_of(path));
+  }
 
  private:
+  static std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
   bool is_in(std::string_view cgroups_of_process) const override {
-    return is_in_unit(cgroups_of_process, glob_);
+    return is_in_unit(cgroups_of_process, glob_, parents_);
   }
-  std::vector<Cgroup> cgroups() const override { return cgroups_of_unit(glob_); }
+  std::vector<Cgroup> cgroups() const override {
+    std::vector<Cgroup> found = cgroups_of_unit(glob_);
+    std::erase_if(found,
+                  [this](const Cgroup& each) { return !parents_.contains(parent_of(each.path)); });
+    return found;
+  }
 
   std::string glob_;
+  std::set<std::string> parents_;  // of its cgroups
 };
 
 class AllProcesses final : public BoundedSet {
@@ -249,7 +260,7 @@ std::unique_ptr<BoundedSet> unbounded_set(const SetDescription& description, Own
     case SetKind::cgroup:
       return std::make_unique<InCgroup>(description.text, std::move(own));
     case SetKind::service:
-      return std::make_unique<InUnit>(description.text, std::move(own));
+      return std::make_unique<InUnit>(description, std::move(own));
     case SetKind::all:
       break;
   }

@@ -32,6 +32,9 @@ struct SetDescription {
   SetKind kind = SetKind::all;
   std::vector<Pid> pids;  // of processes; of children: the one above all others
   std::string text;       // of match: a name or glob; of cgroup: a path; of service: a unit
+  // Of service: the cgroups of the unit, as /proc/PID/cgroup has them. Of a template there may be
+  // others later, beside these.
+  std::vector<std::string> cgroups = {};
 };
 
 // The processes of causalctl: those given, and all below them.

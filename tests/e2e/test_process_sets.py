@@ -255,12 +255,36 @@ def test_all(options, program):
     assert done.returncode == 0, done.stderr
 
 
+def test_a_unit_of_the_system_comes_before_one_in_a_container(options, program):
+    if "cgroup2" not in hierarchies():
+        pytest.skip("no hierarchy of version 2 is mounted")
+    top = hierarchies()["cgroup2"]
+    unit = f"causalctl-{os.getpid()}.service"
+    containers = [f"causalctl-{os.getpid()}-{letter}.scope" for letter in "ab"]
+    with two_running(program) as pids, contextlib.ExitStack() as stack:
+        for container in containers:
+            stack.callback((top / container).rmdir)
+        inner = [stack.enter_context(cgroup_with(top / container / unit, [pid]))
+                 for container, pid in zip(containers, pids)]
+        done = run(options, "--service", unit)
+        assert done.returncode == 2 and f"several units are called {unit}" in done.stderr, done.stderr
+        paths = [f"/{path.relative_to(top)}" for path in inner]
+        assert f"their cgroups are {paths[0]}, {paths[1]}\n" in done.stderr, done.stderr
+        assert f"hint: name one of them, as in --cgroup {paths[0]}" in done.stderr, done.stderr
+        assert pids_of(taken_set(options, "--cgroup", paths[0])) == pids[:1]
+        with running(program, "r") as third, cgroup_with(top / unit, [third]):
+            document = taken_set(options, "--service", unit)
+            assert pids_of(document) == [third]
+            assert document["set"] == f"--service {unit} in /{unit} (1 process)"
+
+
 # --- what is refused, or told of ---
 
 @pytest.mark.parametrize("words,status,text", [
     (("--match", "no-such-process"), 2, "no process is called no-such-process"),
     (("--cgroup", "no/such/cgroup"), 2, "there is no cgroup no/such/cgroup"),
     (("--service", "no-such-unit"), 2, "no unit"),
+    (("--service", "up.timer"), 2, "has no processes\n  hint: name the unit that it starts, mostly up.service"),
     (("--children", NOBODY_THERE), 3, f"no such process: {NOBODY_THERE}"),
     (("--children", 2), 1, r"process 2 \(.*\) is a kernel thread\n  hint: it runs no program"),
     ((NOBODY_THERE, NOBODY_THERE + 1), 3,

@@ -35,7 +35,7 @@ void read_tracefs(const std::string& text, Bytes bytes) {
 void read_sets(const std::string& text) {
   session::parse_row(text);
   session::parse_has_memory(text);
-  session::is_in_unit(text, session::unit_glob(text.substr(0, 20)));
+  session::is_in_unit(text, session::unit_glob(session::unit_name(text.substr(0, 20))), {""});
   for (const session::Cgroup& each :
        session::cgroups_meant(text.substr(0, 20), session::parse_hierarchies(text))) {
     each.folder();

@@ -31,7 +31,8 @@ TEST_CASE("A headline says how a set was named, and its size", "[process_set]") 
   CHECK(headline_of({SetKind::children, {12}, ""}, 4) == "--children 12 (4 processes)");
   CHECK(headline_of({SetKind::match, {}, "a\033"}, 1) == "--match a? (1 process)");
   CHECK(headline_of({SetKind::cgroup, {}, "/x"}, 2) == "--cgroup /x (2 processes)");
-  CHECK(headline_of({SetKind::service, {}, "nginx"}, 5) == "--service nginx (5 processes)");
+  CHECK(headline_of({SetKind::service, {}, "nginx", {"/system.slice/nginx.service"}}, 5) ==
+        "--service nginx in /system.slice/nginx.service (5 processes)");
   CHECK(headline_of({SetKind::all, {}, ""}, 80) == "--all (80 processes)");
   CHECK(name_of({SetKind::processes, {12, 13}, ""}) == "processes 12, 13");
   CHECK(name_of({SetKind::match, {}, "a"}) == "--match a");
@@ -53,6 +54,8 @@ TEST_CASE("Sets without a process are refused, with similar names", "[process_se
   words = {};
   words.service = "there-is-no-such-unit";
   CHECK_THROWS_AS(choose_set(words), UsageError);
+  words.service = "back-up.timer";
+  CHECK_THROWS_WITH(choose_set(words), Contains("a unit of this kind has no processes"));
 }
 
 }  // namespace causalctl::commands

@@ -92,22 +92,66 @@ TEST_CASE("A process is in its cgroup and in those above", "[process_set]") {
 }
 
 TEST_CASE("A unit is named with or without its suffix", "[process_set]") {
-  CHECK(unit_glob("nginx") == "nginx.service");
-  CHECK(unit_glob("nginx.service") == "nginx.service");
-  CHECK(unit_glob("session-2.scope") == "session-2.scope");
-  CHECK(unit_glob("getty@tty1") == "getty@tty1.service");
-  CHECK(unit_glob("getty@") == "getty@*.service");
+  CHECK(unit_name("nginx") == "nginx.service");
+  CHECK(unit_name("nginx.service") == "nginx.service");
+  CHECK(unit_name("session-2.scope") == "session-2.scope");
+  CHECK(unit_name("getty@tty1") == "getty@tty1.service");
+  CHECK(unit_name("org.gnome") == "org.gnome.service");
+  CHECK(unit_glob("getty@tty1.service") == "getty@tty1.service");
   CHECK(unit_glob("getty@.service") == "getty@*.service");
-  CHECK(unit_glob("org.gnome") == "org.gnome.service");
+  CHECK(is_unit_without_cgroup("backup.timer"));
+  CHECK(is_unit_without_cgroup("multi-user.target"));
+  CHECK_FALSE(is_unit_without_cgroup("backup.service"));
+  CHECK_FALSE(is_unit_without_cgroup("timer"));
 }
 
-TEST_CASE("A process is in a unit if a part of its path is", "[process_set]") {
-  CHECK(is_in_unit("0::/system.slice/nginx.service\n", "nginx.service"));
-  CHECK(is_in_unit("0::/user.slice/user@1.service/app.slice/x.service/y\n", "x.service"));
-  CHECK(is_in_unit("1:name=systemd:/system.slice/nginx.service\n0::/\n", "nginx.service"));
-  CHECK(is_in_unit("0::/system.slice/system-getty.slice/getty@tty1.service\n", "getty@*.service"));
-  CHECK_FALSE(is_in_unit("0::/system.slice/my-nginx.service\n", "nginx.service"));
-  CHECK_FALSE(is_in_unit("4:memory:/nginx.service\n0::/\n", "nginx.service"));
+TEST_CASE("A hyphen that systemd has escaped is part of a unit's name", "[process_set]") {
+  const std::string glob = unit_glob("my\\x2dapp@.service");
+  const std::set<std::string> parents = {"/system.slice"};
+  CHECK(is_in_unit("0::/system.slice/my\\x2dapp@1.service\n", glob, parents));
+  CHECK_FALSE(is_in_unit("0::/system.slice/myx2dapp@1.service\n", glob, parents));
+  CHECK(is_in_unit("0::/system.slice/a\\x2db.service\n", unit_glob("a\\x2db.service"), parents));
+}
+
+TEST_CASE("A process is in a unit if a part of its path is, below the right cgroup",
+          "[process_set]") {
+  const auto in = [](std::string_view text, const std::string& glob) {
+    return is_in_unit(text, glob,
+                      {"/system.slice", "/user.slice/user@1.service/app.slice",
+                       "/system.slice/system-getty.slice"});
+  };
+  CHECK(in("0::/system.slice/nginx.service\n", "nginx.service"));
+  CHECK(in("0::/user.slice/user@1.service/app.slice/x.service/y\n", "x.service"));
+  CHECK(in("1:name=systemd:/system.slice/nginx.service\n0::/\n", "nginx.service"));
+  CHECK(in("0::/system.slice/system-getty.slice/getty@tty1.service\n", "getty@*.service"));
+  CHECK_FALSE(in("0::/system.slice/my-nginx.service\n", "nginx.service"));
+  CHECK_FALSE(in("4:memory:/system.slice/nginx.service\n0::/\n", "nginx.service"));
+  CHECK_FALSE(in("0::/system.slice/docker-1.scope/system.slice/nginx.service\n", "nginx.service"));
+  CHECK_FALSE(in("0::/nginx.service\n", "nginx.service"));
+  CHECK(is_in_unit("0::/nginx.service\n", "nginx.service", {""}));
+}
+
+TEST_CASE("The system's unit comes before those of users and of containers", "[process_set]") {
+  const CgroupHierarchy hierarchy = parse_hierarchies(kUnified).front();
+  const auto cgroup = [&](const std::string& path) { return Cgroup{hierarchy, path}; };
+  const Cgroup systems = cgroup("/system.slice/system-a.slice/a@1.service");
+  const Cgroup users = cgroup("/user.slice/user-7.slice/user@7.service/app.slice/a@1.service");
+  const Cgroup other_users =
+      cgroup("/user.slice/user-8.slice/user@8.service/app.slice/a@1.service");
+  const Cgroup containers = cgroup("/system.slice/docker-12ab.scope/system.slice/a@1.service");
+  const Cgroup in_payload = cgroup("/lxc.payload.x/user.slice/user@7.service/a@1.service");
+  const Cgroup in_users = cgroup("/user.slice/user@7.service/user.slice/c.scope/a@1.service");
+  CHECK(of_nearest_manager({}).empty());
+  CHECK(of_nearest_manager({containers, users, systems}) == std::vector{systems});
+  CHECK(of_nearest_manager({containers, other_users, users}) == std::vector{other_users, users});
+  CHECK(of_nearest_manager({containers, in_payload, in_users}).size() == 3);
+  CHECK(of_nearest_manager({cgroup("/a.service")}).size() == 1);
+  CHECK(paths_of_namesakes({systems}).empty());
+  CHECK(paths_of_namesakes({systems, cgroup("/system.slice/system-a.slice/a@2.service")}).empty());
+  Cgroup in_systemds = systems;  // the same cgroup in a second hierarchy
+  in_systemds.hierarchy.is_version_2 = false;
+  CHECK(paths_of_namesakes({systems, in_systemds}).empty());
+  CHECK(paths_of_namesakes({users, other_users}) == Texts{users.path, other_users.path});
 }
 
 TEST_CASE("The hierarchies of this machine have this process", "[process_set]") {
