@@ -113,7 +113,7 @@ std::vector<std::string> names_in_use() {
 }
 
 void require_cgroup(const std::string& path) {
-  std::vector<session::Cgroup> cgroups = cgroups_meant(path, session::hierarchies());
+  std::vector<session::Cgroup> cgroups = cgroups_called(path, session::hierarchies());
   std::erase_if(cgroups, [](const auto& each) { return !is_there(each); });
   if (cgroups.empty()) {
     throw UsageError(fmt::format("there is no cgroup {}", path),

@@ -216,6 +216,15 @@ std::vector<Cgroup> cgroups_meant(std::string_view path,
   return meant;
 }
 
+std::vector<Cgroup> cgroups_called(std::string_view path,
+                                   const std::vector<CgroupHierarchy>& hierarchies) {
+  const std::string named = tidy_path(path, kUsualPlace);
+  std::error_code error;
+  const std::string real = std::filesystem::canonical(named, error).string();
+  const bool is_link = !error && real != named && hierarchy_of(real, hierarchies) != nullptr;
+  return cgroups_meant(is_link ? real : path, hierarchies);
+}
+
 bool is_in_cgroup(std::string_view text, const Cgroup& cgroup) {
   return any_line(text, [&](std::string_view controllers, std::string_view path) {
     const std::string_view first = controllers.substr(0, controllers.find(','));

@@ -41,6 +41,11 @@ std::vector<CgroupHierarchy> parse_hierarchies(std::string_view mountinfo);
 std::vector<Cgroup> cgroups_meant(std::string_view path,
                                   const std::vector<CgroupHierarchy>& hierarchies);
 
+// Returns the same, given the place to which symbolic links lead, if there are any in the path: in
+// version 1 /sys/fs/cgroup/cpu is mostly a link to /sys/fs/cgroup/cpu,cpuacct.
+std::vector<Cgroup> cgroups_called(std::string_view path,
+                                   const std::vector<CgroupHierarchy>& hierarchies);
+
 // Returns whether a process is in the cgroup or in one below it. `text` is that of
 // /proc/PID/cgroup. Pure.
 bool is_in_cgroup(std::string_view text, const Cgroup& cgroup);

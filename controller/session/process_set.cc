@@ -124,7 +124,7 @@ class CgroupMembers : public BoundedSet {
 class InCgroup final : public CgroupMembers {
  public:
   InCgroup(const std::string& path, OwnProcesses ours)
-      : CgroupMembers(std::move(ours)), cgroups_(cgroups_meant(path, hierarchies())) {}
+      : CgroupMembers(std::move(ours)), cgroups_(cgroups_called(path, hierarchies())) {}
 
  private:
   bool is_in(std::string_view cgroups_of_process) const override {

@@ -1,6 +1,9 @@
 #include "controller/session/cgroup_places.h"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "tests/support/folder.h"
 
 namespace causalctl::session {
 namespace {
@@ -72,6 +75,19 @@ TEST_CASE("Where a part of a hierarchy is mounted paths are those of the whole",
   CHECK(meant[0].path == "/docker/ab/x");
   CHECK(cgroups_meant("/sys/fs/cgroup/x", parse_hierarchies(container)) == meant);
   CHECK(cgroups_meant("x", parse_hierarchies(container)) == meant);
+}
+
+TEST_CASE("A symbolic link to a hierarchy is followed", "[process_set]") {
+  const test::Folder folder;
+  const std::string top = std::filesystem::canonical(folder.file(".")).string();
+  std::filesystem::create_directories(top + "/cpu,cpuacct/x");
+  std::filesystem::create_symlink("cpu,cpuacct", top + "/cpu");
+  const std::vector<CgroupHierarchy> found = {{top + "/cpu,cpuacct", "/", "rw,cpu", false}};
+  const auto meant = cgroups_called(top + "/cpu/x/", found);
+  REQUIRE(meant.size() == 1);
+  CHECK(meant[0].path == "/x");
+  CHECK(meant[0].folder() == top + "/cpu,cpuacct/x");
+  CHECK(cgroups_called("/x", found) == cgroups_meant("/x", found));
 }
 
 TEST_CASE("A process is in its cgroup and in those above", "[process_set]") {
