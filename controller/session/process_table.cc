@@ -17,7 +17,9 @@
 namespace causalctl::session {
 namespace {
 
-constexpr std::size_t kLongestProcText = 4096;
+constexpr std::size_t kUsualProcText = 4096;
+// /proc/PID/cgroup has a path of up to 4096 bytes for each of some ten hierarchies.
+constexpr std::size_t kLongestProcText = std::size_t{1} << 20U;
 constexpr unsigned long kKernelThreadFlag = 0x00200000;  // PF_KTHREAD of <linux/sched.h>
 
 // Fields of /proc/PID/stat, counted from the state on, which is the third one in proc(5).
@@ -72,9 +74,19 @@ std::string_view ProcFolder::text_of(Pid pid, const char* file) {
   const std::string path = fmt::format("{}/{}", pid, file);
   const Fd opened(::openat(folder_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!opened) return {};
-  text_.resize(kLongestProcText);
-  const ssize_t size = ::read(opened.get(), text_.data(), text_.size());
-  return std::string_view(text_).substr(0, size > 0 ? static_cast<std::size_t>(size) : 0);
+  text_.resize(std::max(text_.size(), kUsualProcText));
+  std::size_t size = 0;
+  for (;;) {
+    const ssize_t read = ::read(opened.get(), text_.data() + size, text_.size() - size);
+    size += read > 0 ? static_cast<std::size_t>(read) : 0;
+    // Short files, which are nearly all, come whole with one call.
+    if (size < text_.size()) return std::string_view(text_).substr(0, size);
+    if (size >= kLongestProcText) {
+      throw Error(fmt::format("/proc/{} is longer than {} bytes", path, kLongestProcText),
+                  "please report it, with the length of that file");
+    }
+    text_.resize(2 * size);
+  }
 }
 
 std::optional<ProcessRow> ProcFolder::row(Pid pid) { return parse_row(text_of(pid, "stat")); }

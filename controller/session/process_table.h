@@ -45,10 +45,12 @@ class ProcFolder {
  public:
   ProcFolder();  // throws Error
 
-  std::optional<ProcessRow> row(Pid pid);               // nullopt if it is gone
-  std::vector<ProcessRow> rows();                       // of all processes, in ascending order
-  bool runs_program(Pid pid);                           // as its row says, at half the cost
-  std::string_view text_of(Pid pid, const char* file);  // empty if it is gone; until the next call
+  std::optional<ProcessRow> row(Pid pid);  // nullopt if it is gone
+  std::vector<ProcessRow> rows();          // of all processes, in ascending order
+  bool runs_program(Pid pid);              // as its row says, at half the cost
+  // Returns the whole text until the next call; empty if it is gone. Throws Error if it is longer
+  // than 1 MiB.
+  std::string_view text_of(Pid pid, const char* file);
 
  private:
   Fd folder_;

@@ -1,11 +1,14 @@
 #include "controller/session/process_table.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <fstream>
 #include <sstream>
+#include <string>
 
 namespace causalctl::session {
 
@@ -55,6 +58,25 @@ TEST_CASE("The table has this process, and kernel threads run no program", "[pro
     if (row.is_kernel_thread) CHECK_FALSE(proc.runs_program(row.pid));
   }
   CHECK(proc.runs_program(getpid()));
+}
+
+TEST_CASE("A file below /proc is read to its end", "[process_set]") {
+  const std::string longest(10'000, 'x');
+  const pid_t pid = fork();
+  if (pid == 0) {
+    execl("/bin/sh", "sh", "-c", "kill -STOP $$", longest.c_str(), nullptr);
+    _exit(1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(pid, &status, WUNTRACED) == pid);
+  REQUIRE(WIFSTOPPED(status));
+  ProcFolder proc;
+  const std::string words(proc.text_of(pid, "cmdline"));
+  CHECK(words.ends_with(longest + '\0'));
+  CHECK(proc.text_of(pid, "comm") == "sh\n");
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  CHECK(proc.text_of(pid, "comm").empty());
 }
 
 TEST_CASE("An entry of /proc stays the same as long as its process", "[process_set]") {
