@@ -307,8 +307,13 @@ void Recorder::record_wakers() {
   const auto node = [&](const char* name) {
     return recording_.tree.path(std::array{parts_.outside(name)});
   };
-  wakers_ = WakersWithoutPath{node("[outside: timer, device or another process]"),
-                              node("[interrupt]"), node("[a thread of the process, not sampled]")};
+  const bool is_of_set = !recording_.set.empty();
+  wakers_ = WakersWithoutPath{
+      node(is_of_set ? "[outside: timer, device or a process that is not recorded]"
+                     : "[outside: timer, device or another process]"),
+      node("[interrupt]"),
+      node(is_of_set ? "[a thread of the recorded processes, not sampled]"
+                     : "[a thread of the process, not sampled]")};
 }
 
 void Recorder::flush_wakers(ThreadId thread, Wakers& wakers) {

@@ -379,7 +379,8 @@ void add_callpath(CLI::App& app, Command& selected, std::vector<std::string> pro
       "--count", arguments->counts, "FUNCTION",
       "count all calls of a function, exactly if they are not too many; with their paths");
   recording.flag("--wakers", arguments->wakers,
-                 "record, and show at the end, who ended the time in which threads were blocked");
+                 "record, and show at the end, who ended the time in which threads were blocked, "
+                 "also one process of a set that of another");
   recording.value(
       "--max-slowdown", arguments->slowdown, "PERCENT",
       "what uprobes of --event and --count may cost a thread; dearer ones are recorded in bursts "

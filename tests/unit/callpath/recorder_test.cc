@@ -331,6 +331,15 @@ TEST_CASE("an event's values are summed by path, and never beyond what a log hol
   CHECK(fixture.value(callpath::metric_of_event(1), {1002, 1}) == 1ULL << 60U);
 }
 
+TEST_CASE("wakers without a path are told of a set in its own words", "[callpath]") {
+  RecorderFixture fixture(Grouping::all);
+  fixture.recording.set = "--match x";
+  fixture.recorder.record_wakers();
+  CHECK(fixture.outside == std::vector<std::string>{
+                               "[outside: timer, device or a process that is not recorded]",
+                               "[interrupt]", "[a thread of the recorded processes, not sampled]"});
+}
+
 TEST_CASE("a wait has the path that ended it, and one that lasted long has it whole",
           "[callpath]") {
   RecorderFixture fixture(Grouping::all);
