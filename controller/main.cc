@@ -94,7 +94,7 @@ int run(int argc, char** argv) {
   causalctl::commands::add_doctor(app, selected);
 
   try {
-    app.parse(argc, argv);
+    app.parse(causalctl::commands::words_for_parser(words));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     const std::string hint = causalctl::commands::hint_for(app, words);

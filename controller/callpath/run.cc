@@ -44,6 +44,7 @@ constexpr Nanoseconds kLatest = 2;  // intervals of a late reader for which the 
 // Samples of one thread's switches between two drains.
 constexpr perf::MostLeaving kMostLeaving{.of_thread = 64, .at_place = 4};
 constexpr Nanoseconds kWriteEvery = kSecond;
+constexpr Nanoseconds kLastRecords = 100 * kMillisecond;
 constexpr int kPriority = -10;  // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
 constexpr unsigned kMostEventSamples = 4;  // samples of an event of one thread between two drains
@@ -184,10 +185,17 @@ class Run {
       return true;
     };
     if (recording_.reason == EndReason::log_failed) return true;
-    if (!session_.target_alive()) return because(EndReason::target_exited);
+    if (!session_.target_alive() || is_program_over()) return because(EndReason::target_exited);
     if (hooks_.interrupts() > 0) return because(EndReason::interrupted);
     return settings_.duration_ns && monotonic_now() - begin_ns_ >= *settings_.duration_ns &&
            because(EndReason::duration);
+  }
+
+  // What records tell of its last moments is waited for.
+  bool is_program_over() {
+    if (!hooks_.is_over()) return false;
+    if (program_over_ns_ == 0) program_over_ns_ = monotonic_now();
+    return monotonic_now() - program_over_ns_ > kLastRecords;
   }
 
   Nanoseconds pause() {
@@ -365,6 +373,7 @@ class Run {
   Counts& counts_;
   AccountWatch account_;
   Nanoseconds begin_ns_ = 0;
+  Nanoseconds program_over_ns_ = 0;  // when that was seen
   Nanoseconds drained_ns_ = 0;  // up to then all events were taken; later ones are still to come
   std::size_t asked_ = 0;       // locations whose names were asked for
   Nanoseconds adapted_ns_ = 0;  // when it was last told how often threads may be sampled

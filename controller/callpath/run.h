@@ -38,6 +38,8 @@ struct Hooks {
   std::function<int()> interrupts;
   std::function<void()> begun = [] {};     // everything is open: the recording begins
   std::function<void()> followed = [] {};  // all is set up: a suspended program may go on
+  // Whether the recording of a set ends, because the program that was started for it has ended.
+  std::function<bool()> is_over = [] { return false; };
   // Called every second when there is something new in the recording. It ends the run by the reason
   // EndReason::log_failed.
   std::function<void()> written = [] {};

@@ -14,6 +14,11 @@
 #include "unwind/names.h"
 
 namespace causalctl::commands {
+namespace {
+
+constexpr std::string_view kOptionalValue = "--children";  // the option that has one
+
+}  // namespace
 
 CLI::App& add_subcommand(CLI::App& app, const std::string& name, const std::string& text,
                          const std::string& footer) {
@@ -100,6 +105,18 @@ std::vector<std::string> after_dashes(const std::vector<std::string>& words) {
   return {dashes == words.end() ? dashes : dashes + 1, words.end()};
 }
 
+std::vector<std::string> words_for_parser(std::vector<std::string> words) {
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  const auto before = static_cast<std::size_t>(dashes - words.begin());
+  const auto is_option = [&](std::size_t back) {
+    return before >= back && *(dashes - static_cast<std::ptrdiff_t>(back)) == kOptionalValue;
+  };
+  const bool has_value = is_option(2) && !(dashes - 1)->starts_with('-');
+  if (dashes != words.end() && (is_option(1) || has_value)) words.insert(dashes, "--");
+  std::reverse(words.begin(), words.end());
+  return words;
+}
+
 void refuse_dashes_as_value(const CLI::App& app) {
   for (const CLI::App* selected : app.get_subcommands()) {
     for (const CLI::Option* option : selected->get_options()) {
@@ -151,6 +168,19 @@ void OptionGroup::value(const std::string& name, std::optional<std::uint64_t>& v
                         const std::string& type, const std::string& text) {
   app_.add_option(name, value, text)
       ->check(CLI::NonNegativeNumber)  // otherwise -1 would be accepted as 2^64 - 1
+      ->type_name(type)
+      ->group(heading_);
+}
+
+void OptionGroup::optional_value(const std::string& name, std::string& value, bool& is_given,
+                                 const std::string& type, const std::string& text) {
+  INVARIANT(name == kOptionalValue);
+  const auto set = [&](const std::string& given) {
+    value = given;
+    is_given = true;
+  };
+  app_.add_option_function<std::string>(name, set, text)
+      ->expected(0, 1)
       ->type_name(type)
       ->group(heading_);
 }

@@ -53,6 +53,9 @@ void add_words(CLI::App& app, const std::string& name, std::vector<std::string>&
 // Returns the words after the first `--`: a program to start, and its arguments. Nothing else on a
 // command line is ever started.
 std::vector<std::string> after_dashes(const std::vector<std::string>& words);
+// Returns the words as CLI11 takes them, the last one first. CLI11 takes a `--` that follows an
+// option with an optional value as the end of its values; it needs a second one there.
+std::vector<std::string> words_for_parser(std::vector<std::string> words);
 // Throws UsageError if an option has taken the `--` as its value.
 void refuse_dashes_as_value(const CLI::App& app);
 
@@ -72,6 +75,10 @@ class OptionGroup {
              const std::string& text);
   void value(const std::string& name, std::optional<std::uint64_t>& value, const std::string& type,
              const std::string& text);
+  // The value may be left out: `is_given` tells that the option is there. Its name must be one that
+  // words_for_parser() knows.
+  void optional_value(const std::string& name, std::string& value, bool& is_given,
+                      const std::string& type, const std::string& text);
   // The option may be repeated; each takes one value.
   void list(const std::string& name, std::vector<std::string>& values, const std::string& type,
             const std::string& text);

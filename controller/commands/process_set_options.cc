@@ -206,9 +206,15 @@ SetDescription description_of(const SetWords& words) {
 
 }  // namespace
 
-void add_set_options(CLI::App& app, SetWords& words) {
+void add_set_options(CLI::App& app, SetWords& words, bool starts_programs) {
   OptionGroup group(app, "Processes");
-  group.value("--children", words.children, "PID", "a process and all below it, also later ones");
+  const std::string below = "a process and all below it, also later ones";
+  if (starts_programs) {
+    group.optional_value("--children", words.children, words.with_children, "[PID]",
+                         below + "; without a PID the program after --");
+  } else {
+    group.value("--children", words.children, "PID", below);
+  }
   group.value("--match", words.match, "NAME",
               "all with this name, or whose executable has it; * is any text, ? any character");
   group.value("--cgroup", words.cgroup, "PATH",
@@ -285,6 +291,14 @@ SetChoice choose_set(const SetWords& words) {
   }
   choice.name = name_of(description);
   choice.text = headline_of(description, choice.pids.size());
+  return choice;
+}
+
+SetChoice choose_program_with_children(const std::vector<std::string>& command, Pid pid) {
+  SetChoice choice;
+  choice.description = {SetKind::children, {pid}, ""};
+  choice.pids = {pid};
+  choice.name = choice.text = printable(fmt::format("--children -- {}", fmt::join(command, " ")));
   return choice;
 }
 

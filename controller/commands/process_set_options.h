@@ -14,6 +14,7 @@ namespace causalctl::commands {
 struct SetWords {
   std::vector<std::string> processes;  // PIDs and names, each of one process
   std::string children, match, cgroup, service;
+  bool with_children = false;  // --children is there; without a PID it is for the program after --
   bool all = false;
 };
 
@@ -26,8 +27,8 @@ struct SetChoice {
 };
 
 // Adds the options, under the heading Processes. SetWords::processes are the command's own
-// argument.
-void add_set_options(CLI::App& app, SetWords& words);
+// argument. If the command can start a program, --children needs no PID.
+void add_set_options(CLI::App& app, SetWords& words, bool starts_programs);
 
 // Returns the ways in which the words name processes: "4711", "--match nginx". Pure.
 std::vector<std::string> ways_of(const SetWords& words);
@@ -41,5 +42,7 @@ std::string headline_of(const session::SetDescription& description, std::size_t 
 // a process that is named by its PID is not there or may not be read.
 SetChoice choose_set(const SetWords& words);
 std::unique_ptr<session::BoundedSet> set_of(const SetChoice& choice);
+// Returns the set of a program that was started, and of all below it.
+SetChoice choose_program_with_children(const std::vector<std::string>& command, Pid pid);
 
 }  // namespace causalctl::commands

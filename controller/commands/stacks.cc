@@ -238,7 +238,7 @@ void add_stacks(CLI::App& app, Command& selected) {
       "  causalctl stacks 4711 --format json -o stacks.json");
   auto arguments = std::make_shared<StacksArguments>();
   add_words(sub, "PID|NAME", arguments->set.processes, "", "the process or processes");
-  add_set_options(sub, arguments->set);
+  add_set_options(sub, arguments->set, false);
   OptionGroup taking(sub, "Taking");
   taking.flag("--reference", arguments->reference,
               "stop every thread, and unwind it by libunwind-ptrace meanwhile: slow, to compare");

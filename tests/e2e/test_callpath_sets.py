@@ -124,6 +124,67 @@ def children_cpu_s(pid):
     return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
 
+# --- a program that is started, with its children ---
+
+def copies_of_python(folder, *names):
+    for name in names:
+        shutil.copy(os.path.realpath(sys.executable), folder / name)
+    (folder / "burns.py").write_text(SPIN + "burn(float(sys.argv[1]))\n")
+    return [f"{folder / name} {folder / 'burns.py'}" for name in names]
+
+
+def started_with_children(options, folder, script, *words):
+    """Returns the report of a shell with all that it starts, and how the recording ended."""
+    done = subprocess.run([options.causalctl, "callpath", "--format", "json", *words, "--children", "--",
+                           "sh", "-c", script],
+                          capture_output=True, text=True, timeout=100, check=False, cwd=folder)
+    return json.loads(done.stdout[done.stdout.index("{"):]), done
+
+
+def test_a_program_is_started_with_its_children(options, tmp_path):
+    one, other = copies_of_python(tmp_path, "first_one", "second_one")
+    profile, done = started_with_children(options, tmp_path, f"{one} 0.3 & {other} 0.6; wait; exit 5")
+    assert done.returncode == 5, done.stderr
+    assert "the program ended with exit status 5, so causalctl ends with 5" in done.stderr, done.stderr
+    assert any("ended with exit status 5" in each for each in profile["warnings"]), profile["warnings"]
+    assert {"first_one", "second_one"} <= {each["program"] for each in profile["programs"]}
+    assert profile["processes"] == 3
+    tops = cpu_s_by_top(profile)
+    assert 0.27 < tops["first_one"] < 0.6 and 0.54 < tops["second_one"] < 0.9, tops
+
+
+def test_it_ends_with_the_program_and_not_with_what_that_leaves(options, tmp_path):
+    one, other = copies_of_python(tmp_path, "stays_there", "does_work")
+    script = f"setsid {one} 60 >/dev/null 2>&1 & {other} 0.3"
+    begin = time.monotonic()
+    profile, done = started_with_children(options, tmp_path, script)
+    left = int(done.stderr.split("left processes behind")[1].split("go on: ")[1].split()[0])
+    os.kill(left, signal.SIGKILL)
+    assert time.monotonic() - begin < 30
+    assert done.returncode == 0, done.stderr
+    assert {"stays_there", "does_work"} <= {each["program"] for each in profile["programs"]}
+
+
+def test_after_the_duration_the_program_ends(options, tmp_path):
+    one, = copies_of_python(tmp_path, "ends_early")
+    profile, done = started_with_children(options, tmp_path, f"{one} 60", "--duration", "1s")
+    assert done.returncode == 0, done.stderr
+    assert "ends_early" in {each["program"] for each in profile["programs"]}
+    assert subprocess.run(["pgrep", "-x", "ends_early"], check=False, capture_output=True).returncode == 1
+
+
+def test_children_without_a_pid_and_a_program(options, tmp_path):
+    for words in (("--children",), ("--children", "--"), ("--children", "--duration", "1s")):
+        done = subprocess.run([options.causalctl, "callpath", *words], capture_output=True, text=True,
+                              timeout=60, check=False, cwd=tmp_path)
+        assert done.returncode == 2, (words, done.stderr)
+        assert "--children has no PID, and no program comes after --\n  hint: " in done.stderr, done.stderr
+    for words in (("--children", "1", "--", "touch", "made"), ("--children", "touch", "made")):
+        done = subprocess.run([options.causalctl, "callpath", *words], capture_output=True, text=True,
+                              timeout=60, check=False, cwd=tmp_path)
+        assert done.returncode == 2 and not (tmp_path / "made").exists(), (words, done.stderr)
+
+
 # --- several processes of one program ---
 
 def test_a_set_without_samples_is_called_as_it_was_typed(options, tmp_path):

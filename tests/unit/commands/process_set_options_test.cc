@@ -39,6 +39,14 @@ TEST_CASE("A headline says how a set was named, and its size", "[process_set]") 
   CHECK(name_of({SetKind::all, {}, ""}) == "--all");
 }
 
+TEST_CASE("A program that is started with its children is a set", "[process_set]") {
+  const SetChoice choice = choose_program_with_children({"make", "-j2"}, 12);
+  CHECK(choice.description.kind == SetKind::children);
+  CHECK(choice.pids == std::vector<Pid>{12});
+  CHECK(choice.name == "--children -- make -j2");
+  CHECK_FALSE(choice.is_single);
+}
+
 TEST_CASE("Sets without a process are refused, with similar names", "[process_set]") {
   SetWords words;
   words.match = "there_is_no_such_process";
