@@ -161,6 +161,25 @@ def test_program_loses_its_rights(of_nobody, open_folder, program):
     assert "runs without its rights (set-uid)" in text, text
 
 
+def test_a_process_of_another_user_is_left_out_of_a_set(of_nobody, open_folder):
+    if int(pathlib.Path("/proc/sys/kernel/perf_event_paranoid").read_text()) > 2:
+        pytest.skip("only root may open perf events here")
+    path = open_folder / f"causal_sp{os.getpid()}"[:15]
+    subprocess.run(["gcc", "-O1", "-x", "c", "-", "-o", path], check=True, text=True, input='#include <stdio.h>\n'
+                   'volatile long n; int main(void) { puts("ready"); fflush(stdout); for (;;) n++; }\n')
+    words = ("callpath", "--match", path.name, "--duration", "1s", "-o", open_folder / "s.jsonl")
+    with running(path) as other:
+        code, text = told(of_nobody, *words, around=NOBODY)
+        assert code == 1 and "perf_event_open" in text and "  hint: run as root" in text, text
+        with running(*NOBODY, path) as own:
+            code, text = told(of_nobody, *words, around=NOBODY)
+    assert code == 0, text
+    left_out = f"1 process of the set is not recorded, because its events may not be opened: {other} ({path.name})."
+    assert left_out in " ".join(text.split()), text
+    assert f"--match {path.name} (1 process): " in text, text
+    assert own != other
+
+
 def test_target_is_not_ended_for_our_memory(options, tmp_path):
     """A program that is started has the score that its user gave it; causalctl has the highest."""
     script = tmp_path / "scores"
