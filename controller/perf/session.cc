@@ -20,6 +20,7 @@ constexpr Nanoseconds kGuard = 20 * kMicrosecond;
 constexpr Nanoseconds kGuardOfStacks = 200 * kMicrosecond;  // if a stack is copied before that
 // A thread that hits a uprobe and is not known within 300 ms has ended before it was seen.
 constexpr Nanoseconds kLongestUnknown = 300 * kMillisecond;
+constexpr std::size_t kMostForbidden = 10'000;  // processes that are kept to be told of
 
 // Returns 0 if there may be several.
 Pid only_process(ProcessSet& set) {
@@ -247,10 +248,15 @@ bool Session::leave_out_if_forbidden(Pid process, const Error& error) {
   const bool is_forbidden = error.error_number() == EPERM || error.error_number() == EACCES;
   if (only_process_ != 0 || !is_forbidden) return false;
   if (!first_refusal_) first_refusal_ = error;
+  if (limits_.forbidden.size() >= kMostForbidden) return true;
   const auto status = procfs::thread_status(process, process);
   limits_.forbidden.try_emplace(process,
                                 ForbiddenProcess{status ? status->name : "", reason_of(error)});
   return true;
+}
+
+void Session::count_missed(Pid process) {
+  if (!limits_.forbidden.contains(process)) ++losses_.threads_missed;
 }
 
 bool Session::open_at_start(Pid process, Tid tid) {

@@ -169,6 +169,7 @@ class Session final : public EventSource {
   bool open_or_refuse(Pid process, Tid tid, ThreadId parent, Nanoseconds start_ns, bool is_told);
   bool open_at_start(Pid process, Tid tid);
   bool leave_out_if_forbidden(Pid process, const Error& error);
+  void count_missed(Pid process);  // a thread that could not be opened
   void require_threads();
   void scan_until_stable();
   void finish(Tid tid, Nanoseconds exit_ns);

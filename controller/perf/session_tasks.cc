@@ -258,8 +258,7 @@ void Session::join(Executed exec) {
   if (!may_watch(exec.process)) return;
   const Nanoseconds now_ns = monotonic_now();
   if (!open_or_refuse(exec.process, exec.process, {}, exec.time_ns, false)) {
-    ++losses_.threads_missed;
-    return;
+    return count_missed(exec.process);
   }
   losses_.unseen_ns += std::max<Nanoseconds>(0, now_ns - exec.time_ns);
   const ThreadId thread = threads_.at(exec.process).thread();
@@ -318,7 +317,7 @@ void Session::handle_fork(const ForkRecord& fork) {
     if (procfs::is_kernel_worker(fork.pid, fork.tid)) {
       refused_.insert(fork.tid);
     } else {
-      ++losses_.threads_missed;
+      count_missed(fork.pid);
     }
     return;
   }
