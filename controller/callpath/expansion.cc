@@ -14,6 +14,8 @@ namespace {
 
 using report::callpath::Frame;
 
+constexpr const char* kKernelMark = "[k] ";
+
 std::string name_of_unknown(const std::string& path) {
   if (path.empty()) return "[unknown]";
   if (path.front() == '[') return path;
@@ -78,6 +80,7 @@ std::vector<std::uint32_t> Frames::of_location(const Recording& run, const Locat
   for (std::size_t i = location.frames.size(); i-- > 0;) {
     const SourceFrame& source = location.frames[i];
     frame.function = source.function.empty() ? unknown : source.function;
+    if (module.path == kKernel) frame.function.insert(0, kKernelMark);
     frame.file = source.file;
     frame.home = source.home;
     frame.line = std::max(source.line, 0);

@@ -98,6 +98,12 @@ std::uint32_t Places::module_named(const std::string& name) {
   return module_of(0, none, 0);
 }
 
+LocationId Places::in_kernel(const std::string& function) {
+  const auto id = static_cast<LocationId>(recording_.locations.size());
+  recording_.locations.push_back({module_named(kKernel), 0, false, {{function, "", 0}}});
+  return id;
+}
+
 LocationId Places::outside(const char* name) { return location(module_named(name), 0, false); }
 
 }  // namespace causalctl::callpath

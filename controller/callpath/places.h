@@ -52,6 +52,7 @@ class Places {
   std::uint64_t new_program() { return ++programs_; }  // a number
   // The location that stands for what has no code in a process; `name` is in brackets.
   LocationId outside(const char* name);
+  LocationId in_kernel(const std::string& function);  // a new one at each call
 
   const Location& at(LocationId location) const { return recording_.locations.at(location); }
   ModuleFiles& files() { return files_; }

@@ -180,6 +180,15 @@ NodeId Recorder::known_part(std::span<const LocationId> path) {
   return end;
 }
 
+NodeId Recorder::with_kernel_part(NodeId node, const perf::SampleEvent& sample) {
+  if (sample.kernel.empty() || !parts_.kernel_part || is_cut_) return node;
+  for (const LocationId location : parts_.kernel_part(sample)) {
+    if (recording_.tree.size() >= kMostNodes) break;
+    node = recording_.tree.child(node, location);
+  }
+  return node;
+}
+
 void Recorder::stands_on(ThreadId thread, const unwind::Chain& chain, Nanoseconds read_ns) {
   if (!with_waits_ || chain.frames.empty() || !waits_.knows(thread)) return;
   const NodeId node = node_of(thread, chain);
@@ -190,7 +199,7 @@ void Recorder::take_sample(const perf::SampleEvent& sample) {
   const bool counts =
       sample.reason == perf::SampleReason::cpu_time || sample.reason == perf::SampleReason::event;
   if (counts && sample.time_ns < start_ns_) return;
-  const NodeId node = path_of(sample);
+  const NodeId node = with_kernel_part(path_of(sample), sample);
   if (sample.reason == perf::SampleReason::leaving) {
     return waits_.leaving(sample.thread, {node, is_complete_, in_system_call(sample.user)},
                           static_cast<std::uint16_t>(sample.tag));

@@ -37,6 +37,9 @@ struct RecorderParts {
   std::function<std::uint64_t(const perf::SampleEvent&)> value_of{};
   // Returns the location that stands for what has no code in the process.
   std::function<LocationId(const char* name)> outside{};
+  // Returns the locations of the kernel's part of the path, outermost first, valid until the next
+  // call.
+  std::function<std::span<const LocationId>(const perf::SampleEvent&)> kernel_part{};
 };
 
 class Recorder {
@@ -106,6 +109,8 @@ class Recorder {
   // Sets path_, too. Where threads are told apart by their start, the chain may tell it.
   NodeId node_of(ThreadId thread, const unwind::Chain& chain);
   NodeId known_part(std::span<const LocationId> path);
+  // Returns the node of the sample's path with the kernel's part, below that of the user code.
+  NodeId with_kernel_part(NodeId node, const perf::SampleEvent& sample);
   SliceKey key(ThreadId thread, Metric metric);
 
   RecorderParts parts_;

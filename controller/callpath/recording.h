@@ -25,6 +25,9 @@
 
 namespace causalctl::callpath {
 
+// The module of the kernel's functions, whose locations have no offset but a name.
+inline constexpr const char* kKernel = "[kernel]";
+
 struct Module {
   std::string path;      // as in the target's maps; "[anonymous]" for code that is in no file
   std::string build_id;  // in hexadecimal; empty if it has none

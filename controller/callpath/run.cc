@@ -19,6 +19,7 @@
 #include "controller/callpath/copy_size.h"
 #include "controller/callpath/counts.h"
 #include "controller/callpath/event_watch.h"
+#include "controller/callpath/kernel_part.h"
 #include "controller/callpath/missing_callers.h"
 #include "controller/callpath/namer.h"
 #include "controller/callpath/places.h"
@@ -50,7 +51,7 @@ constexpr Nanoseconds kNamesPatience = 60 * kSecond;
 constexpr unsigned kMostEventSamples = 4;  // samples of an event of one thread between two drains
 
 perf::SessionOptions session_options(const Settings& settings,
-                                     const std::vector<WatchedEvent>& events) {
+                                     const std::vector<WatchedEvent>& events, bool kernel_chain) {
   perf::SessionOptions options;
   options.period_ns = settings.period_ns;
   options.seed = settings.seed;
@@ -62,6 +63,7 @@ perf::SessionOptions session_options(const Settings& settings,
   options.tried = settings.tried;
   options.peers = false;
   options.call_chain_depth = kKernelDepth;
+  options.kernel_chain = kernel_chain;
   for (const WatchedEvent& event : events) {
     options.events.insert(options.events.end(), event.templates.begin(), event.templates.end());
   }
@@ -87,9 +89,11 @@ class Run {
         events_(settings.events, settings.most_slowdown, settings.seed,
                 settings.set ? getpid() : target,
                 recording),  // of a set, none is of a place in code
-        opened_(std::in_place, set_, session_options(settings, events_.events())),
-        session_(*opened_),
         places_(recording),
+        kernel_part_(symbols::read_kernel_symbols(), places_),
+        opened_(std::in_place, set_,
+                session_options(settings, events_.events(), kernel_part_.knows_functions())),
+        session_(*opened_),
         processes_(places_, recording, teller()),
         namer_(places_.files()),
         missing_callers_(places_, processes_, namer_, recording),
@@ -171,6 +175,7 @@ class Run {
       ProcessPlaces* places = processes_.places_of(process);
       return places != nullptr ? places->at(address, is_call) : places_.outside("[unknown]");
     };
+    parts.kernel_part = [this](const perf::SampleEvent& sample) { return kernel_part_.of(sample); };
     parts.name_of = thread_name;
     parts.value_of = [this](const perf::SampleEvent& sample) {
       return amount_of(events_.events().at(sample.tag), sample);
@@ -260,7 +265,7 @@ class Run {
   void ask_names_of_new() {
     for (; asked_ < recording_.locations.size(); ++asked_) {
       const Location& location = recording_.locations[asked_];
-      if (location.module == 0) continue;
+      if (location.module == 0 || !location.frames.empty()) continue;
       namer_.ask(Namer::Question{static_cast<LocationId>(asked_), location.module,
                                  location.offset - location.is_call});
     }
@@ -360,9 +365,10 @@ class Run {
   Recording& recording_;
   std::shared_ptr<perf::ProcessSet> set_;
   EventWatch events_;
+  Places places_;
+  KernelPart kernel_part_;
   std::optional<perf::Session> opened_;  // until let_go()
   perf::Session& session_;
-  Places places_;
   Processes processes_;
   Namer namer_;
   MissingCallers missing_callers_;

@@ -20,6 +20,7 @@
 #include "controller/base/procfs.h"
 #include "controller/callpath/calls_seen.h"
 #include "controller/callpath/event_spec.h"
+#include "controller/callpath/kernel_part.h"
 #include "controller/callpath/log.h"
 #include "controller/callpath/run.h"
 #include "controller/commands/callpath_options.h"
@@ -49,6 +50,7 @@ struct CallpathArguments {
   SetWords set;                      // its words may be the program
   std::vector<std::string> program;  // the words after --
   RecordingOptions recording;
+  bool kernel = false;
   std::string log = "callpath.jsonl";
   ReportOptions report;
   ConsoleOptions console;
@@ -130,6 +132,13 @@ ExitCode record_watched(const Watched& watched, const CallpathArguments& argumen
   INVARIANT(callpath::sum_calls(recording));
   CallpathView view;
   view.wakers = settings.wakers && !recording.wakers.empty();
+  view.kernel = arguments.kernel && callpath::has_kernel_part(recording);
+  if (arguments.kernel && !view.kernel) {
+    recording.warnings.emplace_back(
+        "no function of the kernel is known (--kernel): its samples need CAP_PERFMON, and its "
+        "addresses in /proc/kallsyms root");
+  }
+  choose_kernel_part({&recording, 1}, view);
   write_callpath_report({&recording, 1}, {}, arguments.report, view);
   if (!recording.log_failure.empty()) {
     throw Error(recording.log_failure + ": the log is not complete",
@@ -277,6 +286,9 @@ void add_callpath(CLI::App& app, Command& selected, std::vector<std::string> pro
                "the log, to which the recording is appended [callpath.jsonl]");
   output.value("--format", arguments->report.format, kCallpathFormats,
                "what is printed at the end [text]");
+  output.flag("--kernel", arguments->kernel,
+              "show the functions of the kernel below the code that called it; the log has them "
+              "anyway");
   output.flags("--quiet", arguments->console.quiet, "neither notes nor a status line", "--verbose",
                arguments->console.verbose, "print what is done, on standard error");
   output.color(arguments->report.color);

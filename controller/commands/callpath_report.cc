@@ -10,6 +10,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/printable.h"
+#include "controller/callpath/kernel_part.h"
 #include "controller/callpath/present.h"
 #include "controller/callpath/present_sides.h"
 #include "controller/commands/gains.h"
@@ -116,6 +117,15 @@ void check_callpath_view(const CallpathView& view, const std::string& format) {
   if (format != "text") {
     throw UsageError(fmt::format("--by {} is for the text report, not for {}", view.by, format),
                      "the other formats have all paths");
+  }
+}
+
+void choose_kernel_part(std::span<callpath::Recording> runs, const CallpathView& view) {
+  if (!view.kernel) {
+    std::for_each(runs.begin(), runs.end(), callpath::fold_kernel);
+  } else if (std::none_of(runs.begin(), runs.end(), callpath::has_kernel_part)) {
+    throw UsageError("--kernel: the recording has no functions of the kernel",
+                     "causalctl callpath records them as root, where /proc/kallsyms has addresses");
   }
 }
 

@@ -26,6 +26,7 @@ struct CallpathView {
   std::string by;
   std::vector<callpath::Filter> filters;
   bool wakers = false;            // who ended waits
+  bool kernel = false;            // the kernel's part of paths
   std::string metric;             // the column by which paths are ranked; empty for the first one
   std::string epoch;              // which epochs (callpath/epoch_choice.h); empty for all
   std::vector<std::string> diff;  // logs of the recordings with which to compare; empty for none
@@ -43,6 +44,10 @@ void check_callpath_view(const CallpathView& view, const std::string& format);
 void write_callpath_report(std::span<const callpath::Recording> runs,
                            const std::vector<Warning>& warnings, const ReportOptions& options,
                            const CallpathView& view = {});
+
+// Makes the recordings those that the view wants, with the kernel's part of their paths or without.
+// Throws UsageError if it is wanted and none has one.
+void choose_kernel_part(std::span<callpath::Recording> runs, const CallpathView& view);
 
 // Writes what changed from `before` to `after`; both were read with their parts. Throws UsageError
 // as callpath::present_sides() does, too. REQUIRES: a run of each; options and view were checked.

@@ -118,6 +118,7 @@ void check_gains_view(const CallpathView& view, const std::string& format) {
   if (!view.by.empty()) refuse("--by");
   if (!view.metric.empty()) refuse("--metric");
   if (view.wakers) refuse("--wakers");
+  if (view.kernel) refuse("--kernel");
   if (!view.diff.empty()) refuse("--diff");
   if (format != "text" && format != "json" && format != "html") {
     throw UsageError(fmt::format("--causal: {} has no place for gains", format),

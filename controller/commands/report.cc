@@ -76,9 +76,10 @@ void need_runs(const callpath::ReadLog& log, const std::string& name) {
   if (log.runs.empty()) throw Error(fmt::format("there is no run in {}", name));
 }
 
-// Gives functions the names that their files tell.
-callpath::ReadLog named(callpath::ReadLog log) {
+// Gives functions the names that their files tell, and leaves out what is not to be seen.
+callpath::ReadLog prepared(callpath::ReadLog log, const CallpathView& view) {
   for (callpath::Recording& recording : log.runs) callpath::name_from_files(recording);
+  choose_kernel_part(log.runs, view);
   return log;
 }
 
@@ -94,7 +95,8 @@ ExitCode report_difference(const ReportArguments& arguments, const std::vector<L
   callpath::ReadLog after = callpath::parse_logs(logs, true);
   need_runs(before, old_logs.front().name);
   need_runs(after, logs.front().name);
-  write_callpath_difference(named(std::move(before)), named(std::move(after)), arguments.options,
+  write_callpath_difference(prepared(std::move(before), arguments.view),
+                            prepared(std::move(after), arguments.view), arguments.options,
                             arguments.view);
   return ExitCode::ok;
 }
@@ -107,7 +109,7 @@ ExitCode report_callpath(const ReportArguments& arguments, const std::vector<Log
                      fmt::format("{} is a log of call paths", logs.front().name));
   }
   if (!arguments.view.diff.empty()) return report_difference(arguments, logs);
-  const callpath::ReadLog log = named(callpath::parse_logs(logs));
+  const callpath::ReadLog log = prepared(callpath::parse_logs(logs), arguments.view);
   need_runs(log, logs.front().name);
   if (!arguments.view.causal.empty()) {
     write_gains(log,
@@ -238,6 +240,9 @@ void add_report(CLI::App& app, Command& selected) {
               "rank the paths by this column: cpu, blocked, an event … [each that was asked for]");
   paths.flag("--wakers", arguments->view.wakers,
              "who ended the time in which threads were blocked, below each path that waited");
+  paths.flag("--kernel", arguments->view.kernel,
+             "the functions of the kernel below the code that called it, as [k] tcp_sendmsg; "
+             "otherwise their time is that code's");
   paths.list("--through", arguments->through, "FUNCTION", "keep paths with this function");
   paths.list("--under", arguments->under, "FUNCTION",
              "keep paths with this function, and cut off what is above it");

@@ -53,7 +53,7 @@ perf_event_attr sampling_attr(const SamplingFields& fields) {
   attr.exclude_kernel = fields.kernel ? 0 : 1;
   // The chain is needed at any depth: for a sample in the kernel its first entry is the user code.
   attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN;
-  attr.exclude_callchain_kernel = 1;
+  attr.exclude_callchain_kernel = fields.kernel && fields.kernel_chain ? 0 : 1;
   attr.sample_max_stack = static_cast<std::uint16_t>(std::max(1U, fields.call_chain_depth));
   attr.sample_type |= PERF_SAMPLE_REGS_USER;
   attr.sample_regs_user = kStackPointer;
@@ -65,12 +65,16 @@ perf_event_attr sampling_attr(const SamplingFields& fields) {
   return attr;
 }
 
-perf_event_attr leaving_attr(unsigned stack_bytes, std::uint64_t every) {
+perf_event_attr leaving_attr(unsigned stack_bytes, std::uint64_t every, bool kernel_chain) {
   auto attr = software_attr(PERF_COUNT_SW_CONTEXT_SWITCHES);
   attr.sample_period = every;
   attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
   attr.sample_regs_user = kUserRegisters;
   attr.sample_stack_user = std::min(stack_bytes, kLeavingStackBytes);
+  if (kernel_chain) {
+    attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+    attr.exclude_callchain_user = 1;
+  }
   return attr;
 }
 

@@ -26,7 +26,8 @@ inline constexpr std::uint64_t kStackPointer = 1 << 7;
 
 struct SamplingFields {
   Nanoseconds period_ns = kMillisecond;
-  bool kernel = true;  // samples the thread in the kernel, too
+  bool kernel = true;         // samples the thread in the kernel, too
+  bool kernel_chain = false;  // with the kernel's part of the path; means nothing without `kernel`
   unsigned call_chain_depth = 1;
   unsigned stack_bytes = 0;
 };
@@ -51,8 +52,9 @@ perf_event_attr bookkeeping_attr(bool switches = true);
 perf_event_attr ring_attr(bool switches);
 perf_event_attr sampling_attr(const SamplingFields& fields);
 // A sample with registers and stack whenever the thread leaves its core, just before the record of
-// that switch. `every`: of how many switches one is sampled.
-perf_event_attr leaving_attr(unsigned stack_bytes, std::uint64_t every);
+// that switch. `every`: of how many switches one is sampled. `kernel_chain`: with the kernel's part
+// of the path.
+perf_event_attr leaving_attr(unsigned stack_bytes, std::uint64_t every, bool kernel_chain = false);
 // The most stack of such a sample. sendmsg(2) is called with 16 KB of vectors on the stack by some.
 // A thread that waits is there to be read if its stack is deeper.
 inline constexpr unsigned kLeavingStackBytes = 24 * 1024;

@@ -33,8 +33,10 @@ struct SampleEvent {
   Nanoseconds period_ns = 0;  // CPU time that this sample stands for; 0 of one that leaves
   bool in_kernel = false;  // true if callers[0] is the user code that made a call into the kernel
   std::vector<Address> callers;  // user addresses: first the instruction, then return addresses
-  UserStack user;                // registers is empty if they were not copied
-  Address stack_pointer = 0;     // in user code; 0 if there is none
+  // The kernel's part of the path, innermost first; empty outside the kernel, and unless asked for.
+  std::vector<Address> kernel;
+  UserStack user;             // registers is empty if they were not copied
+  Address stack_pointer = 0;  // in user code; 0 if there is none
   SampleReason reason = SampleReason::cpu_time;
   std::uint32_t tag = 0;     // of the event; of one that leaves, SwitchEvent::place
   std::uint64_t events = 0;  // how many events the sample stands for

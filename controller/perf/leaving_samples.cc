@@ -53,6 +53,8 @@ std::uint64_t LeavingSamples::read_sample(std::size_t core, std::uint64_t number
   sample.user.mask = kUserRegisters;
   sample.user.registers.assign(std::begin(first.registers), std::end(first.registers));
   sample.stack_pointer = first.registers[kPointer];
+  const auto frames = std::min<std::uint64_t>(first.kernel_frames, LEAVING_KERNEL_FRAMES);
+  sample.kernel.assign(first.kernel, first.kernel + frames);
   auto& stack = sample.user.stack;
   do {
     const LeavingPiece& piece = pieces[number % pieces.size()];

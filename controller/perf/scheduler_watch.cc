@@ -171,6 +171,7 @@ SchedulerWatch::SchedulerWatch(const Wanted& wanted) : impl_(std::make_unique<Im
   const std::size_t cores = impl_->cores;
   const std::size_t pieces = leaving_pieces(cores);
   object->rodata->leaving_pieces_of_core = static_cast<std::uint32_t>(pieces);
+  object->rodata->leaving_kernel_chain = wanted.kernel_chain ? 1 : 0;
   set_size(object->maps.buffers, cores);
   if (wanted.leaving) {
     set_size(object->maps.leaving_rings, cores);

@@ -48,8 +48,9 @@ class SchedulerWatch {
  public:
   struct Wanted {
     bool wakings = true;
-    bool leaving = false;   // there can be samples
-    bool children = false;  // those of a watched process are watched from their birth on
+    bool leaving = false;       // there can be samples
+    bool kernel_chain = false;  // with SampleEvent::kernel
+    bool children = false;      // those of a watched process are watched from their birth on
   };
   // Loads the programs. Nothing is recorded before start(), and nothing that is not wanted. Throws
   // Error with a hint if that is not possible here: without CAP_BPF and CAP_PERFMON, without BTF in

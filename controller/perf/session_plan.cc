@@ -52,6 +52,7 @@ SessionPlan plan_session(const SessionOptions& options) {
   auto& [plan, waking, limits] = session;
   std::string reason;
   plan.sampling = {.period_ns = options.period_ns,
+                   .kernel_chain = options.kernel_chain,
                    .call_chain_depth = options.call_chain_depth,
                    .stack_bytes = options.stack_bytes};
   plan.sample = options.sampling;
@@ -67,11 +68,12 @@ SessionPlan plan_session(const SessionOptions& options) {
     }
   }
   if (plan.sample && !permitted(sampling_attr(plan.sampling), "task-clock sampling", reason)) {
-    plan.sampling.kernel = false;
+    plan.sampling.kernel = plan.sampling.kernel_chain = false;
     limits.reasons.push_back("time spent in the kernel is not sampled: " + reason);
   }
   if (plan.sample && options.leaving) {
-    plan.leaving = permitted(leaving_attr(options.stack_bytes, 1), "sampling of switches", reason);
+    plan.leaving = permitted(leaving_attr(options.stack_bytes, 1, plan.sampling.kernel_chain),
+                             "sampling of switches", reason);
     if (!plan.leaving) limits.reasons.push_back("where threads wait is not sampled: " + reason);
   }
   if (plan.sample && options.wake_edges) {

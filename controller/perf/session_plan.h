@@ -35,6 +35,7 @@ struct SessionOptions {
   unsigned call_chain_depth = 32;  // 0: address only
   unsigned stack_bytes = 0;        // > 0: copy registers and this much stack (multiple of 8)
   bool leaving = false;            // sample threads that leave their core; needs stack_bytes
+  bool kernel_chain = false;  // SampleEvent::kernel, of samples of CPU time and of those that leave
   Clocks clocks = Clocks::threads;
   std::vector<EventTemplate> events = {};  // sampled besides; they need stack_bytes
   // Sample wake-ups that the threads make, too (SampleReason::waking); needs wake edges.

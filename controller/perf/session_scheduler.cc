@@ -12,6 +12,7 @@ void Session::open_scheduler() {
   scheduler_trial_.emplace();
   scheduler_ = try_scheduler(*scheduler_trial_, {.wakings = plan_.waking.has_value(),
                                                  .leaving = plan_.leaving,
+                                                 .kernel_chain = plan_.sampling.kernel_chain,
                                                  .children = set_->takes_children()});
   plan_.by_scheduler = scheduler_.has_value();
   if (scheduler_) bits_ = scheduler_->processes();

@@ -107,7 +107,7 @@ bool ThreadEvents::reopen_leaving(const ThreadPlan& plan, const EventFd* output)
   const unsigned stack_bytes = plan.sampling.stack_bytes;
   if (plan.leaving && !plan.by_scheduler && stack_bytes > 0) {
     const bool enabled = plan.running && plan.sampling_on;
-    auto attr = leaving_attr(stack_bytes, leaves_every_);
+    auto attr = leaving_attr(stack_bytes, leaves_every_, plan.sampling.kernel_chain);
     if (output != nullptr) {
       attr.sample_stack_user =
           std::min(attr.sample_stack_user, most_stack_bytes(stack_ring_.bytes()));

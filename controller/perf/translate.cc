@@ -5,22 +5,34 @@
 #include "controller/perf/attrs.h"
 
 namespace causalctl::perf {
+namespace {
 
-std::vector<Address> user_callers(const SampleRecord& sample) {
-  std::vector<Address> callers;
-  const auto& chain = sample.call_chain;
-  callers.reserve(chain.size());
-  bool user = false;
+// A chain has the addresses of each context behind a marker.
+std::vector<Address> part_of_chain(const Words& chain, std::uint64_t context) {
+  std::vector<Address> part;
+  part.reserve(chain.size());
+  bool is_in_it = false;
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const Address address = chain[i];
     if (address >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX)) {
-      user = address == static_cast<std::uint64_t>(PERF_CONTEXT_USER);
-    } else if (user) {
-      callers.push_back(address);
+      is_in_it = address == context;
+    } else if (is_in_it) {
+      part.push_back(address);
     }
   }
+  return part;
+}
+
+}  // namespace
+
+std::vector<Address> user_callers(const SampleRecord& sample) {
+  auto callers = part_of_chain(sample.call_chain, static_cast<std::uint64_t>(PERF_CONTEXT_USER));
   if (callers.empty() && !sample.in_kernel && sample.ip != 0) callers.push_back(sample.ip);
   return callers;
+}
+
+std::vector<Address> kernel_callers(const SampleRecord& sample) {
+  return part_of_chain(sample.call_chain, static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL));
 }
 
 SwitchKind switch_kind(const SwitchRecord& record) {
@@ -37,6 +49,7 @@ SampleEvent to_sample_event(const SampleRecord& sample, ThreadId thread, Nanosec
   event.period_ns = period_ns;
   event.in_kernel = sample.in_kernel;
   event.callers = user_callers(sample);
+  event.kernel = kernel_callers(sample);
   const auto registers = sample.registers.size();
   constexpr std::size_t before = std::popcount(kUserRegisters & (kStackPointer - 1));
   if (registers == 1) event.stack_pointer = sample.registers[0];

@@ -13,6 +13,9 @@ namespace causalctl::perf {
 // that works for the process).
 std::vector<Address> user_callers(const SampleRecord& sample);
 
+// Returns the kernel's addresses of a sample, innermost first.
+std::vector<Address> kernel_callers(const SampleRecord& sample);
+
 SampleEvent to_sample_event(const SampleRecord& sample, ThreadId thread, Nanoseconds period_ns,
                             std::uint64_t user_registers);
 

@@ -14,6 +14,7 @@ struct pt_regs {
 } __attribute__((preserve_access_index));
 
 const volatile __u32 leaving_pieces_of_core;  // a power of two
+const volatile __u32 leaving_kernel_chain;    // whether the kernel's part of the path is wanted
 __u32 leaving_bytes;                          // of the stack that are wanted; 0: nothing is sampled
 struct LeavingSlot leaving_slots[LEAVING_SLOTS];
 
@@ -50,8 +51,8 @@ static __always_inline struct LeavingPiece* piece_of(__u32 core, __u64 number) {
   return bpf_map_lookup_elem(&leaving_pieces, &place);
 }
 
-static __always_inline void copy_thread(__u32 tid, __u32 slot, const struct pt_regs* regs,
-                                        __u32 bytes, __u64 time_ns) {
+static __always_inline void copy_thread(void* context, __u32 tid, __u32 slot,
+                                        const struct pt_regs* regs, __u32 bytes, __u64 time_ns) {
   const __u32 core = bpf_get_smp_processor_id();
   struct LeavingRing* ring = bpf_map_lookup_elem(&leaving_rings, &core);
   if (!ring) return;
@@ -66,6 +67,11 @@ static __always_inline void copy_thread(__u32 tid, __u32 slot, const struct pt_r
       regs->sp,  regs->ip,  regs->flags, regs->cs,  regs->ss,  regs->r8, regs->r9,
       regs->r10, regs->r11, regs->r12,   regs->r13, regs->r14, regs->r15};
   __builtin_memcpy(piece->registers, registers, sizeof registers);
+  piece->kernel_frames = 0;
+  if (leaving_kernel_chain) {
+    const long size = bpf_get_stack(context, piece->kernel, sizeof piece->kernel, 0);
+    if (size > 0) piece->kernel_frames = size / sizeof piece->kernel[0];
+  }
   __u64 from = regs->sp;
   __u32 pieces = 0;
   for (__u32 i = 0; i < LEAVING_MOST_PIECES && (i == 0 || from < regs->sp + bytes); ++i) {
@@ -85,8 +91,10 @@ static __always_inline void copy_thread(__u32 tid, __u32 slot, const struct pt_r
 }
 
 // Returns the number of the place; 0 if nothing is sampled. `left` is the current thread, and its
-// memory is there to be read. Switches of a core do not interrupt each other.
-static __always_inline __u32 sample_leaving(struct task_struct* left, int blocked, __u64 time_ns) {
+// memory is there to be read. Switches of a core do not interrupt each other. `context` is that of
+// the program.
+static __always_inline __u32 sample_leaving(void* context, struct task_struct* left, int blocked,
+                                            __u64 time_ns) {
   const __u32 bytes = leaving_bytes;
   // One that is ending has given its memory back, and a worker of the kernel's has no user code.
   if (bytes == 0 || !left->mm) return 0;
@@ -98,6 +106,6 @@ static __always_inline __u32 sample_leaving(struct task_struct* left, int blocke
   const __u32 place = blocked ? leaving_slot(left->pid, regs->ip, stack_pointer, word)
                               : leaving_slot(left->pid, 0, 0, 0);
   const __u32 slot = place & (LEAVING_SLOTS - 1);
-  if (is_drawn(&leaving_slots[slot])) copy_thread(left->pid, slot, regs, bytes, time_ns);
+  if (is_drawn(&leaving_slots[slot])) copy_thread(context, left->pid, slot, regs, bytes, time_ns);
   return slot;
 }

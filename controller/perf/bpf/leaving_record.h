@@ -9,16 +9,20 @@ enum {
   LEAVING_PIECES = 512,        // of a core, at most
   LEAVING_MOST_PIECES = 7,     // of a sample
   LEAVING_REGISTERS = 20,
+  LEAVING_KERNEL_FRAMES = 40,  // the innermost ones
   LEAVING_SLOTS = 1 << 12,
 };
 
-// The registers, in the order of asm/perf_regs.h, are in the first piece of a sample.
+// The registers, in the order of asm/perf_regs.h, and the kernel's part of the path, innermost
+// first, are in the first piece of a sample.
 struct LeavingPiece {
   __u64 time_ns;  // of the switch
   __u32 tid;
   __u16 bytes;  // of the stack, from the stack pointer upwards
   __u16 slot;   // of the first piece of a sample; 0 of the others
   __u64 registers[LEAVING_REGISTERS];
+  __u64 kernel_frames;  // so many are known
+  __u64 kernel[LEAVING_KERNEL_FRAMES];
   __u8 stack[LEAVING_PIECE_BYTES];
 };
 

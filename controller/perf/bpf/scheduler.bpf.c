@@ -94,7 +94,7 @@ int BPF_PROG(causalctl_runs, _Bool preempted, struct task_struct* left, struct t
   // The sample is first, so that the switch has a path.
   __u32 slot = 0;
   if (flags & SCHEDULER_LEFT_IN_SET && has_process(set->sampled, left->tgid)) {
-    slot = sample_leaving(left, flags & SCHEDULER_LEFT_BLOCKED, now_ns);
+    slot = sample_leaving(ctx, left, flags & SCHEDULER_LEFT_BLOCKED, now_ns);
   }
   write(now_ns, left->pid, came->pid, flags, slot);
   return 0;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "controller/base/clock.h"
+#include "controller/symbols/kernel_symbols.h"
 #include "tests/kernel/perf/child.h"
 #include "tests/support/skip.h"
 
@@ -226,6 +227,53 @@ TEST_CASE("A sample of a thread that leaves its core comes before the switch", "
     if (change != nullptr && std::exchange(is_next, false)) CHECK(change->kind != SwitchKind::in);
   }
   CHECK(leaving >= 200 / 16);
+}
+
+TEST_CASE("Samples have the kernel's part of the path if it is wanted", "[perf]") {
+  if (!perf_is_allowed()) return;
+  const auto symbols = symbols::read_kernel_symbols();
+  if (symbols.empty())
+    return causalctl::test::skip_test_case("the kernel hides its functions (kernel.kptr_restrict)");
+  Child child([] {
+    const timespec one_ms{0, kMillisecond};
+    for (int i = 0; i < 100; ++i) {
+      nanosleep(&one_ms, nullptr);
+      const Nanoseconds end_ns = process_cpu_now() + 2 * kMillisecond;
+      while (process_cpu_now() < end_ns) syscall(SYS_getppid);
+    }
+  });
+  const bool wanted = GENERATE(true, false);
+  Session session(child.pid(),
+                  either_way({.stack_bytes = 1024, .leaving = true, .kernel_chain = wanted}));
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  REQUIRE(drain_until(session, events, ended));
+  const auto has = [&](const SampleEvent& sample, std::string_view part) {
+    return std::any_of(sample.kernel.begin(), sample.kernel.end(), [&](Address address) {
+      return symbols.find(address - 1).find(part) != std::string_view::npos;
+    });
+  };
+  int leaving = 0, asleep = 0, in_kernel = 0, with_part = 0;
+  for (const SampleEvent& sample : only<SampleEvent>(events)) {
+    if (sample.reason == SampleReason::leaving) {
+      ++leaving;
+      asleep += has(sample, "nanosleep") ? 1 : 0;
+    } else if (sample.in_kernel) {
+      ++in_kernel;
+      with_part += sample.kernel.empty() ? 0 : 1;
+    } else {
+      CHECK(sample.kernel.empty());
+    }
+  }
+  CHECK(leaving > 0);
+  CHECK(in_kernel > 0);
+  CHECK(with_part == (wanted ? in_kernel : 0));
+  if (wanted) {
+    CHECK(asleep > 0);
+  } else {
+    CHECK(asleep == 0);
+  }
 }
 
 TEST_CASE("Two threads that wake each other give edges with the right ends", "[perf]") {

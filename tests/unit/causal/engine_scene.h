@@ -165,8 +165,10 @@ struct Scene {
     for (const Tid tid : {kFast, kOther}) {
       add(perf::ThreadStartEvent{id(tid), {}, kStart});
       add(perf::SwitchEvent{id(tid), kStart + 1, core(tid), perf::SwitchKind::in});
-      add(perf::SampleEvent{id(tid), kStart + 2, core(tid), kPeriod, false, {kUnitAddress}, {}});
-      add(perf::SampleEvent{id(tid), kStart + 3, core(tid), kPeriod, false, {kOtherAddress}, {}});
+      add(perf::SampleEvent{
+          id(tid), kStart + 2, core(tid), kPeriod, false, {kUnitAddress}, {}, {}});
+      add(perf::SampleEvent{
+          id(tid), kStart + 3, core(tid), kPeriod, false, {kOtherAddress}, {}, {}});
     }
     while (clock.now_ns < kStart + 40 * kMs) engine.step();
     begin(speedup);
@@ -194,7 +196,8 @@ struct Scene {
   }
   void samples(Tid tid, double from_ms, int count, Address address = kUnitAddress) {
     for (int i = 0; i < count; ++i) {
-      add(perf::SampleEvent{id(tid), at(from_ms + i), core(tid), kPeriod, false, {address}, {}});
+      add(perf::SampleEvent{
+          id(tid), at(from_ms + i), core(tid), kPeriod, false, {address}, {}, {}});
     }
   }
   void switches(Tid tid, double ms, perf::SwitchKind kind) {

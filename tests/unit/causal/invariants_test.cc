@@ -120,8 +120,9 @@ class AnyKernel {
         return perf::VisitEvent{id, time_ns, static_cast<std::uint32_t>(below(2))};
       case 3:
       case 4:
-        return perf::SampleEvent{
-            id, time_ns, core, kPeriod, false, {below(2) == 0 ? kUnitAddress : kOtherAddress}, {}};
+        return perf::SampleEvent{id,      time_ns, core,
+                                 kPeriod, false,   {below(2) == 0 ? kUnitAddress : kOtherAddress},
+                                 {},      {}};
       case 5:
       case 6:
       case 7: {

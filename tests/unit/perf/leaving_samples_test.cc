@@ -26,6 +26,8 @@ struct Shared {
       piece.time_ns = 1000 + tid;
       piece.tid = tid;
       piece.registers[7] = tid;
+      piece.kernel_frames = bytes.size();  // as many as it has pieces
+      piece.kernel[0] = 1000 + tid;
       piece.bytes = bytes[i];
       piece.stack[0] = static_cast<std::uint8_t>(tid + i);
     }
@@ -58,6 +60,8 @@ TEST_CASE("Samples of threads that leave are put together from pieces", "[perf]"
     CHECK(events[0].tag == leaving_slot(5, 0, 5, 0));
     CHECK(events[0].tag != events[2].tag);
     CHECK(events[0].user.registers.at(7) == 5);
+    CHECK(events[0].kernel == std::vector<Address>{1005, 0, 0});
+    CHECK(events[2].kernel == std::vector<Address>{1007});
     CHECK(events[1].user.stack.empty());
     CHECK(events[1].user.truncated);
     CHECK(events[2].user.stack.size() == 300);

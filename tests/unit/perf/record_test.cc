@@ -86,13 +86,19 @@ TEST_CASE("A sample in the kernel begins with the user code that called", "[perf
     const auto record = decode_with(raw, sampling_layout());
     REQUIRE(record);
     REQUIRE(std::get<SampleRecord>(*record).in_kernel);
-    return user_callers(std::get<SampleRecord>(*record));
+    return to_sample_event(std::get<SampleRecord>(*record), {101, 9}, 777, 0);
   };
-  REQUIRE(with_chain({kKernelMark, 0xffffffff81000000, kUserMark, 0x401000}) ==
-          std::vector<Address>{0x401000});
-  REQUIRE(with_chain({kUserMark, 0x401000, 0x402000}).size() == 2);
-  REQUIRE(with_chain({kKernelMark, 0xffffffff81000000}).empty());
-  REQUIRE(with_chain({}).empty());
+  const auto both =
+      with_chain({kKernelMark, 0xffffffff81000000, 0xffffffff81000100, kUserMark, 0x401000});
+  REQUIRE(both.callers == std::vector<Address>{0x401000});
+  REQUIRE(both.kernel == std::vector<Address>{0xffffffff81000000, 0xffffffff81000100});
+  const auto only_user = with_chain({kUserMark, 0x401000, 0x402000});
+  REQUIRE(only_user.callers.size() == 2);
+  REQUIRE(only_user.kernel.empty());
+  const auto only_kernel = with_chain({kKernelMark, 0xffffffff81000000});
+  REQUIRE(only_kernel.callers.empty());
+  REQUIRE(only_kernel.kernel.size() == 1);
+  REQUIRE(with_chain({}).callers.empty());
 }
 
 TEST_CASE("A user sample without a chain still has its instruction", "[perf]") {

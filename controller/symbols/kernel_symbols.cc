@@ -1,0 +1,76 @@
+#include "controller/symbols/kernel_symbols.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+namespace causalctl::symbols {
+namespace {
+
+constexpr Address kFirstOfKernel = 1ULL << 63;  // Documentation/arch/x86/x86_64/mm.rst of Linux
+constexpr std::string_view kTypesOfCode = "tTwW";
+// Beyond the last function there may be code that is not in the table, such as BPF programs that
+// were loaded later.
+constexpr Address kLongestLast = 4096;
+
+// Returns the first word, and takes it off the line.
+std::string_view take_word(std::string_view& line) {
+  const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
+  const std::string_view word = line.substr(0, end);
+  line.remove_prefix(std::min(line.find_first_not_of(" \t", end), line.size()));
+  return word;
+}
+
+}  // namespace
+
+KernelSymbols KernelSymbols::parse(std::string_view text) {
+  KernelSymbols symbols;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    symbols.add_line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  // Of several names of one function, the first in the table.
+  std::stable_sort(symbols.functions_.begin(), symbols.functions_.end(),
+                   [](const Function& a, const Function& b) { return a.start < b.start; });
+  const auto last = std::unique(symbols.functions_.begin(), symbols.functions_.end(),
+                                [](const auto& a, const auto& b) { return a.start == b.start; });
+  symbols.functions_.erase(last, symbols.functions_.end());
+  return symbols;
+}
+
+void KernelSymbols::add_line(std::string_view line) {
+  const std::string_view address = take_word(line);
+  const std::string_view type = take_word(line);
+  const std::string_view name = take_word(line);
+  Function function;
+  const auto [end, error] =
+      std::from_chars(address.data(), address.data() + address.size(), function.start, 16);
+  if (error != std::errc() || end != address.data() + address.size()) return;
+  if (function.start < kFirstOfKernel || name.empty()) return;
+  if (type.size() != 1 || kTypesOfCode.find(type.front()) == std::string_view::npos) return;
+  function.name = static_cast<std::uint32_t>(names_.size());
+  function.size = static_cast<std::uint32_t>(name.size());
+  names_ += name;
+  functions_.push_back(function);
+}
+
+std::string_view KernelSymbols::find(Address address) const {
+  const auto next = std::upper_bound(
+      functions_.begin(), functions_.end(), address,
+      [](Address each, const Function& function) { return each < function.start; });
+  if (next == functions_.begin()) return {};
+  const Function& function = *std::prev(next);
+  if (next == functions_.end() && address - function.start >= kLongestLast) return {};
+  return std::string_view(names_).substr(function.name, function.size);
+}
+
+KernelSymbols read_kernel_symbols() {
+  std::ifstream file("/proc/kallsyms");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return KernelSymbols::parse(std::move(text).str());
+}
+
+}  // namespace causalctl::symbols

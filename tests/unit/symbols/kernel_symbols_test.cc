@@ -1,0 +1,33 @@
+#include "controller/symbols/kernel_symbols.h"
+
+#include <catch2/catch.hpp>
+
+namespace causalctl::symbols {
+
+TEST_CASE("A function of the kernel reaches to the next one", "[symbols]") {
+  const auto symbols = KernelSymbols::parse(
+      "ffffffff81000100 T second\n"
+      "ffffffff81000000 T first\n"
+      "ffffffff81000000 T alias_of_first\n"
+      "ffffffff81000180 D some_data\n"
+      "ffffffffc0000200 t in_module\t[nf_tables]\n"
+      "ffffffffc0000300 w last");
+  CHECK(symbols.find(0xffffffff80ffffff).empty());
+  CHECK(symbols.find(0xffffffff81000000) == "first");
+  CHECK(symbols.find(0xffffffff810000ff) == "first");
+  CHECK(symbols.find(0xffffffff81000190) == "second");
+  CHECK(symbols.find(0xffffffffc0000234) == "in_module");
+  CHECK(symbols.find(0xffffffffc0000300) == "last");
+  CHECK(symbols.find(0xffffffffc0002000).empty());  // far behind the last one
+}
+
+TEST_CASE("Where the kernel hides addresses nothing is known", "[symbols]") {
+  CHECK(KernelSymbols::parse("0000000000000000 T _text\n0000000000000000 t foo\n").empty());
+  CHECK(KernelSymbols::parse("").empty());
+  CHECK(KernelSymbols::parse("no table\n\nffffffff81000000\nffffffff81000000 T\n"
+                             "ffffffff81000000z T bad\n")
+            .empty());
+  CHECK(KernelSymbols().find(0xffffffff81000000).empty());
+}
+
+}  // namespace causalctl::symbols
