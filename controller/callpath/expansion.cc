@@ -71,6 +71,7 @@ std::vector<std::uint32_t> Frames::of_location(const Recording& run, const Locat
   frame.module = module.path;
   frame.module_number = module_number;
   frame.tail = tail;
+  frame.kernel = module.path == kKernel;
   frame.offset = location.offset - (location.is_call ? 1 : 0);
   if (location.frames.empty()) {
     frame.function = unknown;
@@ -80,7 +81,7 @@ std::vector<std::uint32_t> Frames::of_location(const Recording& run, const Locat
   for (std::size_t i = location.frames.size(); i-- > 0;) {
     const SourceFrame& source = location.frames[i];
     frame.function = source.function.empty() ? unknown : source.function;
-    if (module.path == kKernel) frame.function.insert(0, kKernelMark);
+    if (frame.kernel) frame.function.insert(0, kKernelMark);
     frame.file = source.file;
     frame.home = source.home;
     frame.line = std::max(source.line, 0);

@@ -138,7 +138,7 @@ ExitCode record_watched(const Watched& watched, const CallpathArguments& argumen
         "no function of the kernel is known (--kernel): its samples need CAP_PERFMON, and its "
         "addresses in /proc/kallsyms root");
   }
-  choose_kernel_part({&recording, 1}, view);
+  choose_kernel_part({&recording, 1}, arguments.report.format, view);
   write_callpath_report({&recording, 1}, {}, arguments.report, view);
   if (!recording.log_failure.empty()) {
     throw Error(recording.log_failure + ": the log is not complete",

@@ -120,8 +120,11 @@ void check_callpath_view(const CallpathView& view, const std::string& format) {
   }
 }
 
-void choose_kernel_part(std::span<callpath::Recording> runs, const CallpathView& view) {
+void choose_kernel_part(std::span<callpath::Recording> runs, const std::string& format,
+                        const CallpathView& view) {
+  const bool is_page = format == "html" && view.diff.empty() && view.causal.empty();
   if (!view.kernel) {
+    if (is_page) return;
     std::for_each(runs.begin(), runs.end(), callpath::fold_kernel);
   } else if (std::none_of(runs.begin(), runs.end(), callpath::has_kernel_part)) {
     throw UsageError("--kernel: the recording has no functions of the kernel",
@@ -137,6 +140,7 @@ void write_callpath_report(std::span<const callpath::Recording> runs,
                                        : callpath::present(runs, view.epoch, by_process);
   callpath::apply(view.filters, profile);
   choose_metric(view.metric, profile);
+  profile.folds_kernel = !view.kernel;
   for (const std::string& text : texts_of(warnings)) profile.warnings.push_back(text);
   model::make_utf8(profile);
   if (const Format* format = format_named(options.format); format != nullptr) {

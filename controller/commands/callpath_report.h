@@ -46,8 +46,9 @@ void write_callpath_report(std::span<const callpath::Recording> runs,
                            const CallpathView& view = {});
 
 // Makes the recordings those that the view wants, with the kernel's part of their paths or without.
-// Throws UsageError if it is wanted and none has one.
-void choose_kernel_part(std::span<callpath::Recording> runs, const CallpathView& view);
+// A page that can fold it keeps it. Throws UsageError if it is wanted and none has one.
+void choose_kernel_part(std::span<callpath::Recording> runs, const std::string& format,
+                        const CallpathView& view);
 
 // Writes what changed from `before` to `after`; both were read with their parts. Throws UsageError
 // as callpath::present_sides() does, too. REQUIRES: a run of each; options and view were checked.

@@ -77,9 +77,9 @@ void need_runs(const callpath::ReadLog& log, const std::string& name) {
 }
 
 // Gives functions the names that their files tell, and leaves out what is not to be seen.
-callpath::ReadLog prepared(callpath::ReadLog log, const CallpathView& view) {
+callpath::ReadLog prepared(callpath::ReadLog log, const ReportArguments& arguments) {
   for (callpath::Recording& recording : log.runs) callpath::name_from_files(recording);
-  choose_kernel_part(log.runs, view);
+  choose_kernel_part(log.runs, arguments.options.format, arguments.view);
   return log;
 }
 
@@ -95,8 +95,8 @@ ExitCode report_difference(const ReportArguments& arguments, const std::vector<L
   callpath::ReadLog after = callpath::parse_logs(logs, true);
   need_runs(before, old_logs.front().name);
   need_runs(after, logs.front().name);
-  write_callpath_difference(prepared(std::move(before), arguments.view),
-                            prepared(std::move(after), arguments.view), arguments.options,
+  write_callpath_difference(prepared(std::move(before), arguments),
+                            prepared(std::move(after), arguments), arguments.options,
                             arguments.view);
   return ExitCode::ok;
 }
@@ -109,7 +109,7 @@ ExitCode report_callpath(const ReportArguments& arguments, const std::vector<Log
                      fmt::format("{} is a log of call paths", logs.front().name));
   }
   if (!arguments.view.diff.empty()) return report_difference(arguments, logs);
-  const callpath::ReadLog log = prepared(callpath::parse_logs(logs), arguments.view);
+  const callpath::ReadLog log = prepared(callpath::parse_logs(logs), arguments);
   need_runs(log, logs.front().name);
   if (!arguments.view.causal.empty()) {
     write_gains(log,

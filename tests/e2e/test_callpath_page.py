@@ -23,7 +23,7 @@ ROW_NAMES = f"{ROWS}.map((row) => row.cells[2].firstChild.textContent)"
 CALLS = [1, 1, 100, 1, 3, 30, 1, 20, 20, 1, 5, 70, 1, 30, 30, 1, 40, 40]
 
 
-def log_of(folder, samples=(10, 20, 30, 40), with_calls=False):
+def log_of(folder, samples=(10, 20, 30, 40), with_calls=False, with_kernel=False):
     """A server whose worker calls functions with names that a page must not obey, and a wait. `samples`
     are those of parse, copy called by parse, copy called by reply, and the function with the worst name."""
     cells = [number for node, count in zip((2, 1, 2, 1), samples) for number in (node, count, count * 1000000)]
@@ -49,6 +49,16 @@ def log_of(folder, samples=(10, 20, 30, 40), with_calls=False):
     if with_calls:
         bounds = {"type": "cells", "epoch": 0, "group": 0, "metrics": ["new_min", "new_max"], "cells": CALLS}
         lines.insert(-1, bounds)
+    if with_kernel:  # wait_for and the first copy have called it
+        named = {line["type"]: line for line in lines}
+        named["modules"]["modules"].append({"path": "[kernel]", "build_id": ""})
+        named["locations"]["locations"] += [[2, 0, 0], [2, 0, 0]]
+        named["strings"]["strings"] += ["do_wait", "copy_page"]
+        named["frames"]["frames"] += [[6, 8, 0, 0], [7, 9, 0, 0]]
+        named["nodes"]["nodes"] += [1, 6, 6, 7]
+        lines.insert(-1, {"type": "cells", "epoch": 0, "group": 0, "metrics": ["blocked_ns"], "cells": [8, 100000000]})
+        lines.insert(-1, {"type": "cells", "epoch": 0, "group": 0, "metrics": ["samples", "cpu_ns"],
+                          "cells": [9, 5, 5000000]})
     first = {"modules": 0, "locations": 0, "strings": 1, "nodes": 1, "groups": 0, "epochs": 0}
     for number, line in enumerate(lines):
         line.update(run="5f", n=number)
@@ -418,4 +428,21 @@ def test_big_profile_opens_and_stays_usable(opened, tmp_path):
     choose(chromium, "detail", "line")
     chromium.wait(f"{FRAMES}.length > 0")
     assert "frames are drawn. Frames narrower than" in text(chromium, "drawn")
+    assert chromium.complaints() == []
+
+
+@pytest.mark.parametrize("words", [(), ("--kernel",)])
+def test_the_kernel_is_folded_by_a_key(options, opened, tmp_path, words):
+    chromium, _ = opened
+    chromium.load(page_of(options, log_of(tmp_path, with_kernel=True), tmp_path / "kernel.html", *words))
+    settle(chromium)
+    row = f"{ROWS}.find((row) => row.cells[2].firstChild.textContent === 'copy').cells[0].textContent"
+    for shown in (bool(words), not words, bool(words)):
+        assert ("[k] copy_page" in chromium.run(NAMES)) == shown
+        assert ("[k] copy_page" in chromium.run(ROW_NAMES)) == shown
+        assert chromium.run("document.getElementById('kernel').checked") == shown
+        # Of 105 samples, 5 of which are copy_page's.
+        assert chromium.run(row).startswith("47.6 %" if shown else "52.4 %")
+        chromium.key("k")
+    assert width(chromium, "main") == pytest.approx(1)
     assert chromium.complaints() == []

@@ -7,7 +7,8 @@
 // them apart), `functions` (name, module, own and total by column, intervals of their shares),
 // `places` (function, file, line) and `nodes` (up: the node's number less its parent's; place; own
 // by column). Modules and files are numbers, -1 where there is none. `calls` (html.h) is there if
-// the log tells of calls. What else there may be is told in colors.js.
+// the log tells of calls, `kernel` (kernel.js) if paths have functions of the kernel. What else
+// there may be is told in colors.js.
 #include "controller/report/callpath/html.h"
 
 #include <fmt/chrono.h>
@@ -119,6 +120,39 @@ std::string functions_json(const Profile& profile, const Labels& functions, Text
       intervals(tree, samples, values.own), intervals(tree, samples, values.total));
 }
 
+// What functions have themselves once those of the kernel have given it to the code above them.
+std::vector<std::vector<std::uint64_t>> own_without_kernel(const Profile& profile,
+                                                           const Labels& functions) {
+  std::vector<std::vector<std::uint64_t>> own(profile.columns.size(),
+                                              std::vector<std::uint64_t>(functions.all.size()));
+  std::vector<std::size_t> user(profile.nodes.size());  // the nearest node that is not the kernel's
+  for (std::size_t node = 1; node < user.size(); ++node) {
+    const auto& [parent, frame] = profile.nodes[node];
+    user[node] = profile.frames[frame].kernel ? user[parent] : node;
+    if (user[node] == 0) continue;
+    const std::uint32_t function = functions.of_frame[profile.nodes[user[node]].frame];
+    for (std::size_t column = 0; column < own.size(); ++column) {
+      own[column][function] += profile.own[column][node];
+    }
+  }
+  return own;
+}
+
+// Of a profile with functions of the kernel; otherwise empty.
+std::string kernel_json(const Profile& profile) {
+  const Labels functions = by_function(profile);
+  std::vector<std::size_t> numbers_of_kernel;
+  for (std::size_t i = 0; i < functions.all.size(); ++i) {
+    if (profile.frames[functions.all[i].frame].kernel) numbers_of_kernel.push_back(i);
+  }
+  if (numbers_of_kernel.empty()) return "";
+  const auto own = own_without_kernel(profile, functions);
+  return fmt::format(
+      ",\n\"kernel\":{{\"functions\":{},\"own\":{},\"own_interval\":{},\"folded\":{}}}",
+      numbers(numbers_of_kernel), by_column(own),
+      intervals(merged(profile, functions), samples_column(profile), own), profile.folds_kernel);
+}
+
 std::string places_json(const Profile& profile, const Labels& places, const Labels& functions,
                         Texts& files) {
   std::vector<std::uint32_t> function;
@@ -197,11 +231,14 @@ page::Page page_of(const Profile& all, const std::string& more) {
   page.data = data_json(profile, more);
   page.body = "callpath/callpath.html";
   page.styles = {"callpath/callpath.css"};
-  page.scripts = {"callpath/paths.js", "callpath/calls.js",     "callpath/colors.js",
-                  "callpath/flame.js", "callpath/functions.js", "callpath/callpath.js"};
+  page.scripts = {"callpath/paths.js",   "callpath/calls.js", "callpath/kernel.js",
+                  "callpath/colors.js",  "callpath/flame.js", "callpath/functions.js",
+                  "callpath/callpath.js"};
   return page;
 }
 
-std::string render_html(const Profile& all) { return page::render(page_of(all, "")); }
+std::string render_html(const Profile& all) {
+  return page::render(page_of(all, kernel_json(tells_of_calls(all) ? all : without_calls(all))));
+}
 
 }  // namespace causalctl::report::callpath

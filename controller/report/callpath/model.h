@@ -46,6 +46,7 @@ struct Frame {
   bool inlined = false;  // into its caller, with which it shares module and offset
   // It has no frame on the stack, since it jumped on to what it calls. It was found by the code.
   bool tail = false;
+  bool kernel = false;  // a function of the kernel
   Stands stands = Stands::code;
   std::uint32_t module_number = kNoModule;  // in Profile::modules: builds of a file have one each
   // The file that the function is declared in; empty if the log does not tell, or nothing is known.
@@ -159,6 +160,7 @@ struct Profile {
   std::vector<Epoch> epochs;      // those that are shown, in order
   std::vector<Column> columns;    // the first one is what the paths are ranked by
   bool first_only = false;        // the text shows the tree of no other column
+  bool folds_kernel = false;      // a page shows no functions of the kernel at first
   std::vector<Frame> frames;
   std::vector<Node> nodes;  // a parent comes before its children; the first one is the root
   // What each node has itself, without its children: own[column][node].

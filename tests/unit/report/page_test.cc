@@ -129,6 +129,47 @@ TEST_CASE("a page tells of calls if the log does", "[report][callpath][page]") {
   CHECK(data["calls"] == json::parse(R"({"at_least":2,"at_most":3})"));
 }
 
+TEST_CASE("a page can fold the functions of the kernel", "[report][callpath][page]") {
+  callpath::Profile profile = small_profile();
+  CHECK_FALSE(json::parse(data_of(callpath::render_html(profile))).contains("kernel"));
+  // Two of the kernel's, one below the other, below the last node.
+  const auto user = static_cast<std::uint32_t>(profile.nodes.size() - 1);
+  const std::uint32_t caller = profile.nodes[user].frame;
+  const std::string name = profile.frames[caller].function;
+  callpath::Frame frame;
+  frame.module = "[kernel]";
+  frame.kernel = true;
+  for (const char* function : {"[k] outer", "[k] inner"}) {
+    frame.function = function;
+    profile.nodes.push_back({static_cast<std::uint32_t>(profile.nodes.size() - 1),
+                             static_cast<std::uint32_t>(profile.frames.size())});
+    profile.frames.push_back(frame);
+    for (auto& column : profile.own) column.push_back(1000);
+  }
+  profile.folds_kernel = true;
+  const json data = json::parse(data_of(callpath::render_html(profile)));
+  const json& kernel = data["kernel"];
+  CHECK(kernel["folded"] == true);
+  std::map<std::string, std::size_t> numbers;
+  for (const json& each : data["functions"]["name"]) numbers[each] = numbers.size();
+  std::vector<std::size_t> hidden = kernel["functions"];
+  std::sort(hidden.begin(), hidden.end());
+  std::vector<std::size_t> expected = {numbers.at("[k] outer"), numbers.at("[k] inner")};
+  std::sort(expected.begin(), expected.end());
+  CHECK(hidden == expected);
+  for (std::size_t column = 0; column < data["columns"].size(); ++column) {
+    const json& own = data["functions"]["own"][column];
+    const json& folded = kernel["own"][column];
+    for (const auto& [function, number] : numbers) {
+      INFO(function);
+      const bool is_hidden = std::find(hidden.begin(), hidden.end(), number) != hidden.end();
+      const std::uint64_t given = function == name ? 2000 : 0;
+      CHECK(folded[number] == (is_hidden ? 0 : own[number].get<std::uint64_t>() + given));
+    }
+  }
+  CHECK(kernel["own_interval"].size() == data["columns"].size());
+}
+
 TEST_CASE("no name can leave the place in which it stands", "[report][callpath][page]") {
   const std::string hostile[] = {"</script><script>alert(1)</script>",
                                  "<img src=x onerror=alert(1)>",

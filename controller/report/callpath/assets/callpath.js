@@ -5,9 +5,11 @@
 (() => {
   const LEAST = 0.0005;  // share from which a path from callees to callers is divided further
   const elements = new Proxy({}, { get: (_, id) => document.getElementById(id) });
-  const data = causal.data();
+  const all = causal.data();
+  const without_kernel = causal.without_kernel(all);
+  const data = { ...all, functions: { ...all.functions } };
   const { columns, functions, modules } = data;
-  const paths = new causal.Paths(data);
+  let paths;  // of what is shown of the data
   const calls = new causal.Calls(data);
   const modes = causal.colors.modes(data);
   const state = {
@@ -19,6 +21,15 @@
     label: "",     // of the search, if it is no text
   };
   const trees = new Map();
+
+  const show_kernel = (on) => {
+    const shown = on ? all : without_kernel;
+    Object.assign(functions, shown.functions);
+    data.nodes = shown.nodes;
+    paths = new causal.Paths(data);
+    trees.clear();
+  };
+  show_kernel(!all.kernel?.folded);
 
   // The columns that a frame has values of. With callees first, paths of calls end elsewhere than those of time.
   const columns_shown = () => [...columns.keys()].filter((number) =>
@@ -70,17 +81,17 @@
   };
 
   const drawn = (count) => {
-    let all = 0;
+    let drawable = 0;
     causal.each_node(tree(), (node) => {
       if (!(node.total[state.column] > 0)) return false;
-      all += 1;
+      drawable += 1;
       return true;
     });
-    const left_out = all > count ? ` Frames narrower than ${causal.Flame.NARROWEST} pixels are left out: zoom to see them.` : "";
+    const left_out = drawable > count ? ` Frames narrower than ${causal.Flame.NARROWEST} pixels are left out: zoom to see them.` : "";
     const pruned = state.from_callees
       ? ` Paths with less than ${100 * LEAST} % of everything are not followed to their callers.` : "";
     elements.drawn.textContent =
-      `${causal.grouped(count)} of ${causal.grouped(all)} frames are drawn.${left_out}${pruned}`;
+      `${causal.grouped(count)} of ${causal.grouped(drawable)} frames are drawn.${left_out}${pruned}`;
   };
 
   const flame = columns[state.column].total > 0 ? new causal.Flame(elements.flame, elements.tip, { tip_of, pointed, drawn }) : null;
@@ -196,6 +207,9 @@
       state.mode = modes.find((mode) => mode.name === name);
       show();
     });
+    elements["kernel-choice"].hidden = !all.kernel;
+    elements.kernel.checked = !all.kernel?.folded;
+    elements.kernel.addEventListener("change", () => { show_kernel(elements.kernel.checked); show(); });
     causal.themes(elements.theme);
     elements.search.addEventListener("input", causal.later(search_text, 120));
     elements.regexp.addEventListener("change", search_text);
@@ -204,6 +218,7 @@
     document.addEventListener("keydown", (event) => {
       const writes = event.target.matches("input[type=search], select");
       if (event.key === "/" && !writes) elements.search.focus();
+      else if (event.key === "k" && !writes && all.kernel) elements.kernel.click();
       else if (event.key === "Escape" && (state.found || elements.search.value)) clear();
       else if (event.key === "Escape" || (event.key === "Home" && !writes)) flame?.reset();
       else return;

@@ -1,5 +1,6 @@
 // The table of functions: what each has itself and in all, with the shares' intervals where the
-// column is what samples measure. Of calls: how many were seen.
+// column is what samples measure. Of calls: how many were seen. The values are those that `data` has when the
+// table is shown.
 "use strict";
 
 causal.functions_table = (elements, data, calls, { chosen, is_chosen }) => {
@@ -23,22 +24,25 @@ causal.functions_table = (elements, data, calls, { chosen, is_chosen }) => {
       causal.element("small", {}, module < 0 ? "" : module_names[module]),
     ];
   };
-  const by_value = (values) => (a, b) => values[column][a] - values[column][b] || b - a;
+  const by_value = (name) => (a, b) => {
+    const values = functions[name][column];
+    return values[a] - values[b] || b - a;
+  };
   const names = { title: "function", hint: "by name", css: "name", first: 1,
     order: (a, b) => functions.name[a].localeCompare(functions.name[b], "en"), cell: name_cell };
   const of_values = [
     { title: "own", hint: "without what it calls", css: "number", first: -1,
-      order: by_value(functions.own), cell: (row) => cell(functions.own, functions.own_interval, row) },
+      order: by_value("own"), cell: (row) => cell(functions.own, functions.own_interval, row) },
     { title: "total", hint: "with all that it calls; a path on which it occurs several times counts once",
-      css: "number", first: -1, order: by_value(functions.total),
+      css: "number", first: -1, order: by_value("total"),
       cell: (row) => cell(functions.total, functions.total_interval, row) },
     names,
   ];
 
   const bound = (title, hint, number) => {
-    const own = functions.own[number];
-    return { title, hint, css: "number bound", first: -1, order: (a, b) => own[a] - own[b] || b - a,
-      cell: (row) => [causal.grouped(own[row])] };
+    const own = (row) => functions.own[number][row];
+    return { title, hint, css: "number bound", first: -1, order: (a, b) => own(a) - own(b) || b - a,
+      cell: (row) => [causal.grouped(own(row))] };
   };
   const of_calls = data.calls ? [
     bound("at least", "calls that are certain to be different ones", calls.at_least),
