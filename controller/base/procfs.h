@@ -136,8 +136,7 @@ Pid find_process(const std::string& name, std::string_view way_to_all = {});
 // Returns the words by which it was executed: of a script the interpreter, then the script.
 std::vector<std::string> words_of(Pid pid);
 // Returns the target of /proc/PID/exe, without the " (deleted)" of one that was removed or
-// replaced;
-// "" if it is unreadable.
+// replaced; "" if it is unreadable.
 std::string executable(Pid pid);
 
 }  // namespace causalctl::procfs

@@ -121,6 +121,8 @@ AccountWatch::Look AccountWatch::look(Nanoseconds now_ns) {
 }
 
 void AccountWatch::update(const perf::SessionLosses& losses) {
+  account_.cpu_ns =
+      std::max(account_.cpu_ns, clocks_.cpu_ns());  // with those that have ended since
   account_.threads_missed = losses.threads_missed;
   account_.unseen_ns = losses.unseen_ns;
   follow_members();

@@ -20,7 +20,9 @@
 
 namespace causalctl::callpath {
 
-inline bool is_of_set(const Recording& run) { return !run.processes.empty(); }
+inline bool is_of_set(const Recording& run) {
+  return !run.processes.empty() || !run.programs.empty() || !run.set.empty();
+}
 
 // The program and the process of a group of threads, as reports name them: "postgres", and
 // "postgres (process 4711)" or "postgres (others)". In a recording of one process they are those of

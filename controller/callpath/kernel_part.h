@@ -30,6 +30,8 @@ class KernelPart {
 
   // False if the kernel hides its functions from us: nothing has a kernel's part then.
   bool knows_functions() const { return !symbols_.empty(); }
+  // Notes in the recording that paths have one where they lead into the kernel.
+  void begin() { places_.begin_kernel(); }
   // Returns the locations of the sample's kernel part, outermost first. They are valid until the
   // next call.
   std::span<const LocationId> of(const perf::SampleEvent& sample);
@@ -42,7 +44,7 @@ class KernelPart {
   std::vector<LocationId> path_;
 };
 
-// Whether any path of the recording has a kernel's part.
+// Whether paths of the recording have a kernel's part where they lead into the kernel.
 bool has_kernel_part(const Recording& recording);
 
 // Gives what a kernel's function has to the user code above it, so that no path has a kernel's

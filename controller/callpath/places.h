@@ -53,6 +53,7 @@ class Places {
   // The location that stands for what has no code in a process; `name` is in brackets.
   LocationId outside(const char* name);
   LocationId in_kernel(const std::string& function);  // a new one at each call
+  void begin_kernel() { (void)module_named(kKernel); }
 
   const Location& at(LocationId location) const { return recording_.locations.at(location); }
   ModuleFiles& files() { return files_; }

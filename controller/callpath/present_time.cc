@@ -225,6 +225,12 @@ void add_limits(const Recording& run, const std::string& which, Profile& profile
                             "them",
                             run.tree.size(), run.account.paths_cut));
   }
+  if (run.account.kernel_parts_cut > 0) {
+    profile.warnings.push_back(
+        which + fmt::format("there are very many paths: {} call chains are kept without their "
+                            "functions of the kernel",
+                            run.account.kernel_parts_cut));
+  }
   if (run.account.code_merged > 0) {
     profile.warnings.push_back(
         which + fmt::format("code in no file has more than {} places, and no further ones are "

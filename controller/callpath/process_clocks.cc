@@ -42,6 +42,10 @@ void ProcessClocks::begin(const perf::ThreadStartEvent& start) {
   Process& process = known->second;
   // Of a process whose birth was followed all that it has used counts.
   const bool is_born = start.parent.serial != 0 && start.time_ns > start_ns_;
+  if (is_born && process.threads == 0) {  // of an earlier process with this number there is no more
+    forgotten_ns_ += process.used_ns();
+    process = {};
+  }
   if (is_new && !is_born) {
     process.base_ns = process.last_ns = reader_.cpu_ns(start.process).value_or(0);
   }

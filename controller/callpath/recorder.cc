@@ -37,6 +37,8 @@ constexpr std::uint64_t kMostOfEvent = 1ULL << 60;
 // Nodes of the tree, which take some 400 bytes each with their values. It grows by one more for
 // each of them at most.
 constexpr std::size_t kMostNodes = 1U << 20U;
+// With more, no path gets a kernel's part any more, so that there is room for those in user code.
+constexpr std::size_t kMostNodesWithKernel = kMostNodes / 2;
 
 }  // namespace
 
@@ -182,10 +184,12 @@ NodeId Recorder::known_part(std::span<const LocationId> path) {
 
 NodeId Recorder::with_kernel_part(NodeId node, const perf::SampleEvent& sample) {
   if (sample.kernel.empty() || !parts_.kernel_part || is_cut_) return node;
-  for (const LocationId location : parts_.kernel_part(sample)) {
-    if (recording_.tree.size() >= kMostNodes) break;
-    node = recording_.tree.child(node, location);
+  const auto part = parts_.kernel_part(sample);
+  if (recording_.tree.size() + part.size() > kMostNodesWithKernel) {
+    ++recording_.account.kernel_parts_cut;
+    return node;
   }
+  for (const LocationId location : part) node = recording_.tree.child(node, location);
   return node;
 }
 
@@ -199,9 +203,11 @@ void Recorder::take_sample(const perf::SampleEvent& sample) {
   const bool counts =
       sample.reason == perf::SampleReason::cpu_time || sample.reason == perf::SampleReason::event;
   if (counts && sample.time_ns < start_ns_) return;
-  const NodeId node = with_kernel_part(path_of(sample), sample);
+  const NodeId user = path_of(sample);
+  const NodeId node = with_kernel_part(user, sample);
   if (sample.reason == perf::SampleReason::leaving) {
-    return waits_.leaving(sample.thread, {node, is_complete_, in_system_call(sample.user)},
+    return waits_.leaving(sample.thread,
+                          {node, is_complete_, in_system_call(sample.user), user, node != user},
                           static_cast<std::uint16_t>(sample.tag));
   }
   if (sample.reason == perf::SampleReason::waking) return waits_.woken_by(sample.woken, node);

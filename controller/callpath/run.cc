@@ -108,6 +108,7 @@ class Run {
                    settings.period_ns >= kMillisecond) {
     for (const Pid process : members()) processes_.add(process);
     if (const auto& trial = session_.scheduler_trial()) session::record({*trial}, recording);
+    if (kernel_part_.knows_functions() && session_.limits().kernel_samples) kernel_part_.begin();
     epochs_.arm(target, session_);
     // Without wake-ups all waits would seem to be ended from outside.
     if (settings.wakers && session_.limits().wake_edges) recorder_.record_wakers();

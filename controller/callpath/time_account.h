@@ -23,6 +23,7 @@ struct TimeAccount {
   std::uint64_t processes = 0;         // of a set: all that were recorded, each once; 0: no set
   std::uint64_t processes_merged = 0;  // of these: those that share an entry with others
   std::uint64_t paths_cut = 0;         // chains whose path had no room in the tree
+  std::uint64_t kernel_parts_cut = 0;  // chains without their kernel's part, as there was no room
   std::uint64_t code_merged = 0;       // frames in code in no file whose place had no room
   std::uint64_t switches = 0;          // times at which a thread came to a core
   std::uint64_t threads_at_start = 0;
@@ -51,6 +52,7 @@ struct TimeAccount {
                       Field("processes", &TimeAccount::processes, kIfSet),
                       Field("processes_merged", &TimeAccount::processes_merged, kIfSet),
                       Field("paths_cut", &TimeAccount::paths_cut, kIfSet),
+                      Field("kernel_parts_cut", &TimeAccount::kernel_parts_cut, kIfSet),
                       Field("code_merged", &TimeAccount::code_merged, kIfSet),
                       Field("switches", &TimeAccount::switches, kIfSet),
                       Field("threads_at_start", &TimeAccount::threads_at_start, kIfSet),

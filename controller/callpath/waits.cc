@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "controller/callpath/recording.h"
 #include "controller/perf/events.h"
 
 namespace causalctl::callpath {
@@ -72,6 +73,7 @@ void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted, std::uint16_
   thread->seen_ns = time_ns;
   thread->has_run = has_switched_ = true;
   std::optional<Left> left = std::exchange(thread->next, std::nullopt);
+  const bool is_own = left.has_value();
   if (const auto last = thread->at_places.find(place); !left && last != thread->at_places.end()) {
     left = last->second;
   }
@@ -80,6 +82,7 @@ void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted, std::uint16_
   thread->left_ns = time_ns;
   if (!left) return;
   thread->path = left->path;
+  if (!is_own && left->has_kernel_part) thread->path_if_long = left->user;
   thread->is_complete = left->is_complete;
 }
 
@@ -87,6 +90,7 @@ void Waits::begin_wait(Thread& thread, State state) {
   thread.state = state;
   thread.was_asked_for = false;
   thread.path.reset();
+  thread.path_if_long.reset();
   thread.is_complete = false;
   thread.whole_blocked_ns = 0;
   thread.waker = Waker::unseen;
@@ -288,7 +292,8 @@ std::vector<ThreadId> Waits::threads() const {
 Wait Waits::take(ThreadId id, Thread& thread, bool over) {
   Wait wait;
   wait.thread = id;
-  wait.path = thread.path;
+  const bool is_long = thread.whole_blocked_ns >= kLongWait;
+  wait.path = is_long && thread.path_if_long ? thread.path_if_long : thread.path;
   wait.blocked_ns = std::exchange(thread.blocked_ns, 0);
   wait.runnable_ns = std::exchange(thread.runnable_ns, 0);
   wait.stopped_ns = std::exchange(thread.stopped_ns, 0);

@@ -135,8 +135,8 @@ ExitCode record_watched(const Watched& watched, const CallpathArguments& argumen
   view.kernel = arguments.kernel && callpath::has_kernel_part(recording);
   if (arguments.kernel && !view.kernel) {
     recording.warnings.emplace_back(
-        "no function of the kernel is known (--kernel): its samples need CAP_PERFMON, and its "
-        "addresses in /proc/kallsyms root");
+        "functions of the kernel are not recorded (--kernel): samples of the kernel need "
+        "CAP_PERFMON, and their names root and kernel.kptr_restrict below 2");
   }
   choose_kernel_part({&recording, 1}, arguments.report.format, view);
   write_callpath_report({&recording, 1}, {}, arguments.report, view);

@@ -10,6 +10,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/printable.h"
+#include "controller/callpath/group_rows.h"
 #include "controller/callpath/kernel_part.h"
 #include "controller/callpath/present.h"
 #include "controller/callpath/present_sides.h"
@@ -124,12 +125,14 @@ void choose_kernel_part(std::span<callpath::Recording> runs, const std::string& 
                         const CallpathView& view) {
   const bool is_page = format == "html" && view.diff.empty() && view.causal.empty();
   if (!view.kernel) {
-    if (is_page) return;
-    std::for_each(runs.begin(), runs.end(), callpath::fold_kernel);
-  } else if (std::none_of(runs.begin(), runs.end(), callpath::has_kernel_part)) {
-    throw UsageError("--kernel: the recording has no functions of the kernel",
-                     "causalctl callpath records them as root, where /proc/kallsyms has addresses");
+    if (!is_page) std::for_each(runs.begin(), runs.end(), callpath::fold_kernel);
+    return;
   }
+  const auto without = std::find_if_not(runs.begin(), runs.end(), callpath::has_kernel_part);
+  if (without == runs.end()) return;
+  throw UsageError(fmt::format("--kernel: the recording of {} has no functions of the kernel",
+                               printable(callpath::words_of(*without))),
+                   "causalctl callpath records them as root, where /proc/kallsyms has addresses");
 }
 
 void write_callpath_report(std::span<const callpath::Recording> runs,

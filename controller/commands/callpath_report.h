@@ -46,7 +46,8 @@ void write_callpath_report(std::span<const callpath::Recording> runs,
                            const CallpathView& view = {});
 
 // Makes the recordings those that the view wants, with the kernel's part of their paths or without.
-// A page that can fold it keeps it. Throws UsageError if it is wanted and none has one.
+// A page that can fold it keeps it. Throws UsageError if it is wanted and a
+// recording has none.
 void choose_kernel_part(std::span<callpath::Recording> runs, const std::string& format,
                         const CallpathView& view);
 

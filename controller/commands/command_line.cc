@@ -17,6 +17,7 @@ namespace causalctl::commands {
 namespace {
 
 constexpr std::string_view kOptionalValue = "--children";  // the option that has one
+constexpr std::string_view kItsCommand = "callpath";
 
 }  // namespace
 
@@ -112,7 +113,10 @@ std::vector<std::string> words_for_parser(std::vector<std::string> words) {
     return before >= back && *(dashes - static_cast<std::ptrdiff_t>(back)) == kOptionalValue;
   };
   const bool has_value = is_option(2) && !(dashes - 1)->starts_with('-');
-  if (dashes != words.end() && (is_option(1) || has_value)) words.insert(dashes, "--");
+  const bool is_its_command = !words.empty() && words.front() == kItsCommand;
+  if (is_its_command && dashes != words.end() && (is_option(1) || has_value)) {
+    words.insert(dashes, "--");
+  }
   std::reverse(words.begin(), words.end());
   return words;
 }

@@ -28,10 +28,10 @@ class ProcessSet {
   // Tells of a process that has executed a program. Returns whether it is a member. It may be gone
   // by now: a member of which nothing else is known stays one.
   virtual bool after_exec(Pid process, const Program& program, bool is_member) = 0;
-  // Tells of a member that comes later, beside so many that are watched. Returns whether it is
-  // watched as well.
-  virtual bool has_room(std::size_t watched) {
-    (void)watched;
+  // Tells, once or several times, of a member that comes later, beside so many that are watched.
+  // Returns whether it is watched as well.
+  virtual bool has_room(Pid process, std::size_t watched) {
+    (void)process, (void)watched;
     return true;
   }
 };

@@ -121,7 +121,7 @@ void Session::rescan(Nanoseconds now_ns) {
 }
 
 bool Session::may_watch(Pid process) {
-  return processes_.contains(process) || set_->has_room(processes_.size());
+  return processes_.contains(process) || set_->has_room(process, processes_.size());
 }
 
 void Session::begin_process(Pid process) {
@@ -134,7 +134,9 @@ void Session::begin_process(Pid process) {
 
 // It lives, but what it does from now on is not wanted.
 void Session::leave_process(Pid process, Nanoseconds time_ns) {
-  for (const Tid tid : std::exchange(processes_[process].threads, {})) {
+  const auto known = processes_.find(process);
+  if (known == processes_.end()) return;
+  for (const Tid tid : std::exchange(known->second.threads, {})) {
     left_threads_[threads_.at(tid).thread()] = time_ns;
     finish(tid, time_ns);
   }

@@ -71,6 +71,7 @@ void Session::handle_name(const CommRecord& comm) {
     executed_.push_back({pid, time_ns, std::string(comm.name), false});
   } else {
     names_.keep(tid, time_ns, {{tid, 0}, time_ns, std::string(comm.name)});
+    born_.push_back(tid);  // or known already: it is tried after the births of this reading
   }
 }
 
@@ -147,9 +148,10 @@ void Session::move_renamed() {
     refused_.erase(to);
     auto node = threads_.extract(from);
     if (node.empty()) continue;
-    auto& known = processes_[node.mapped().process()].threads;
-    known.erase(from);
-    known.insert(to);
+    const auto process = processes_.find(node.mapped().process());
+    if (process == processes_.end()) continue;  // it has left the set meanwhile
+    process->second.threads.erase(from);
+    process->second.threads.insert(to);
     born_.push_back(to);
     node.key() = to;
     threads_.insert(std::move(node));

@@ -27,7 +27,7 @@ std::vector<std::string> texts_of_forbidden(
     names.resize(std::min(count, kMostForbiddenNamed));
     const std::size_t others = count - names.size();
     texts.push_back(
-        fmt::format("{} of the set {} not recorded, because {} events may not be opened: {}{}. {}",
+        fmt::format("{} of the set {} not recorded, because {} events may not be opened: {}{}; {}",
                     count == 1 ? "1 process" : fmt::format("{} processes", count),
                     count == 1 ? "is" : "are", count == 1 ? "its" : "their", fmt::join(names, ", "),
                     others == 0   ? ""

@@ -231,15 +231,16 @@ std::vector<Pid> BoundedSet::present() {
   return present_;
 }
 
-bool BoundedSet::has_room(std::size_t watched) {
+bool BoundedSet::has_room(Pid process, std::size_t watched) {
+  constexpr std::size_t most_kept = 100'000;
   if (watched < most_) return true;
-  ++had_no_room_;
+  if (had_no_room_.size() < most_kept) had_no_room_.insert(process);
   return false;
 }
 
 // A process that came later may be among those that a later look at /proc has left out.
 std::string BoundedSet::text_of_left_out() const {
-  const std::size_t left_out = std::max(left_out_, had_no_room_);
+  const std::size_t left_out = std::max(left_out_, had_no_room_.size());
   if (left_out == 0) return "";
   return fmt::format(
       "the set had more processes than are watched at a time: {}, the most, are watched, and at "

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,7 +59,7 @@ class BoundedSet : public perf::ProcessSet {
   bool takes_children() const final { return growth_ != Growth::none; }
   bool is_open() const final { return growth_ == Growth::open; }
   std::vector<Pid> present() final;  // at most `most` of make_process_set()
-  bool has_room(std::size_t watched) final;
+  bool has_room(Pid process, std::size_t watched) final;
   // Returns a warning if processes were left out because of the bound so far, otherwise "".
   std::string text_of_left_out() const;
 
@@ -75,8 +76,8 @@ class BoundedSet : public perf::ProcessSet {
   OwnProcesses ours_;
   std::size_t most_ = kMostProcesses;
   std::vector<Pid> present_;
-  std::size_t left_out_ = 0;     // by one look at /proc, the largest number
-  std::size_t had_no_room_ = 0;  // of those that came later
+  std::size_t left_out_ = 0;   // by one look at /proc, the largest number
+  std::set<Pid> had_no_room_;  // of those that came later, as many as are kept
 };
 
 // `ours` are processes of causalctl; what they have started is found by /proc. Processes and

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <fstream>
 #include <sstream>
+#include <tuple>
 
 namespace causalctl::symbols {
 namespace {
@@ -13,6 +14,14 @@ constexpr std::string_view kTypesOfCode = "tTwW";
 // Beyond the last function there may be code that is not in the table, such as BPF programs that
 // were loaded later.
 constexpr Address kLongestLast = 4096;
+
+// Of several names of one function the one with the least rank is told: an entry of 64-bit system
+// calls, then global ones before those of one file and those that another may replace.
+std::uint32_t rank_of(std::string_view name, char type) {
+  if (name.starts_with("__x64_sys_")) return 0;
+  if (name.starts_with("__ia32_")) return 4;
+  return type == 'T' ? 1 : type == 't' ? 2 : 3;
+}
 
 // Returns the first word, and takes it off the line.
 std::string_view take_word(std::string_view& line) {
@@ -31,9 +40,10 @@ KernelSymbols KernelSymbols::parse(std::string_view text) {
     symbols.add_line(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  // Of several names of one function, the first in the table.
   std::stable_sort(symbols.functions_.begin(), symbols.functions_.end(),
-                   [](const Function& a, const Function& b) { return a.start < b.start; });
+                   [](const Function& a, const Function& b) {
+                     return std::tie(a.start, a.rank) < std::tie(b.start, b.rank);
+                   });
   const auto last = std::unique(symbols.functions_.begin(), symbols.functions_.end(),
                                 [](const auto& a, const auto& b) { return a.start == b.start; });
   symbols.functions_.erase(last, symbols.functions_.end());
@@ -52,6 +62,7 @@ void KernelSymbols::add_line(std::string_view line) {
   if (type.size() != 1 || kTypesOfCode.find(type.front()) == std::string_view::npos) return;
   function.name = static_cast<std::uint32_t>(names_.size());
   function.size = static_cast<std::uint32_t>(name.size());
+  function.rank = rank_of(name, type.front());
   names_ += name;
   functions_.push_back(function);
 }

@@ -30,6 +30,7 @@ class KernelSymbols {
     Address start = 0;
     std::uint32_t name = 0;  // where it begins in names_
     std::uint32_t size = 0;  // of its name
+    std::uint32_t rank = 0;  // among names of one function
   };
 
   void add_line(std::string_view line);

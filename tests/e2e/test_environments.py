@@ -174,7 +174,7 @@ def test_a_process_of_another_user_is_left_out_of_a_set(of_nobody, open_folder):
         with running(*NOBODY, path) as own:
             code, text = told(of_nobody, *words, around=NOBODY)
     assert code == 0, text
-    left_out = f"1 process of the set is not recorded, because its events may not be opened: {other} ({path.name})."
+    left_out = f"1 process of the set is not recorded, because its events may not be opened: {other} ({path.name});"
     assert left_out in " ".join(text.split()), text
     assert f"--match {path.name} (1 process): " in text, text
     assert own != other

@@ -21,6 +21,7 @@ FILES = {
 # By schema: what the file lacks.
 MORE = {
     "callpath-schema.json": {
+        "set": "--match server",
         "counts": [{
             "function": "parse", "column": "count:parse", "calls": 90000, "exact": True, "too_dear": False,
             "per_second": 45000.0, "most_per_second": 45000.0, "counted_share": 1.0, "cost_ns": 900,
@@ -29,18 +30,21 @@ MORE = {
                   "text": "The process was stopped for 1.2 s of the 2.5 s."}],
     },
     "callpath-difference-schema.json": {
+        "old": {"set": "--match server"},
+        "new": {"set": "--match server"},
         "all": {"old": 1.5, "new": 2.0, "difference": 0.5, "low": 0.4, "high": 0.6, "p_value": 0.001},
     },
 }
 # All fields of the account may be absent: what did not happen is not written.
-ACCOUNT = {"code_merged", "cpu_ns", "frozen_ns", "halted_at_end", "held_back_ns", "names_merged", "paths_cut", "processes",
+ACCOUNT = {"code_merged", "cpu_ns", "frozen_ns", "halted_at_end", "held_back_ns", "kernel_parts_cut", "names_merged", "paths_cut", "processes",
            "processes_merged", "quota_cores", "stacks_not_read", "stopped_ns", "switches", "threads_at_start", "threads_begun", "threads_missed",
            "tracer", "unreadable_program", "unseen_ns"}
 # By schema and place: the fields that may be absent. A place of the log begins with the line's type.
 MAY_BE_ABSENT = {
-    "callpath-schema.json": {"functions[]": {"own_share", "total_share"}, "frames[]": {"stands_for"}},
+    "callpath-schema.json": {"": {"set"}, "functions[]": {"own_share", "total_share"}, "frames[]": {"stands_for"}},
+    "callpath-difference-schema.json": {"old": {"set"}, "new": {"set"}},
     schemas.LOG: {
-        "run": {"counting", "events"},
+        "run": {"counting", "events", "set"},
         "groups": {"process_of"},
         "losses": {"counts", "programs"},
         "losses.chains": {"searched", "too_deep", "unreadable"},
@@ -60,7 +64,14 @@ def documents(name):
     texts = [(TESTS / file).read_text(encoding="utf-8") for file in FILES[name]]
     if name == schemas.LOG:
         return [json.loads(line) for text in texts for line in text.splitlines()]
-    return [{**json.loads(text), **copy.deepcopy(MORE.get(name, {}))} for text in texts]
+    return [joined(json.loads(text), copy.deepcopy(MORE.get(name, {}))) for text in texts]
+
+
+def joined(document, more):
+    """Returns the document with more fields, in its objects as well."""
+    both = document.keys() & more.keys()
+    objects_of_both = {key: {**document[key], **more[key]} for key in both if isinstance(document[key], dict)}
+    return {**document, **more, **objects_of_both}
 
 
 def below(place, key):

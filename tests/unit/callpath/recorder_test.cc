@@ -39,6 +39,10 @@ struct RecorderFixture {
              [this](const char* name) {
                outside.emplace_back(name);
                return static_cast<callpath::LocationId>(5000 + outside.size());
+             },
+             [this](const perf::SampleEvent& sample) {
+               kernel_part.assign(sample.kernel.rbegin(), sample.kernel.rend());
+               return std::span<const callpath::LocationId>(kernel_part);
              }},
             grouping, true, with_epoch(recording)) {
     recorder.take(perf::ThreadStartEvent{kOne, {}, 0, false});
@@ -73,12 +77,33 @@ struct RecorderFixture {
   unwind::Chain chain;
   Address stack = 0;  // where frames begin; 0: not known
   std::vector<std::string> outside;
+  std::vector<callpath::LocationId> kernel_part;
   unwind::ChainEnd end = unwind::ChainEnd::outermost;
   unwind::FrameHow how = unwind::FrameHow::table;  // of callers
   Recorder recorder;
 };
 
 }  // namespace
+
+TEST_CASE("the kernel's part of a path is below that of the user code", "[callpath]") {
+  RecorderFixture fixture(Grouping::all);
+  perf::SampleEvent sample;
+  sample.thread = kOne;
+  sample.callers = {1, 2};
+  sample.kernel = {4001, 4002};  // innermost first
+  sample.period_ns = 900;
+  fixture.recorder.take(sample);
+  sample.reason = perf::SampleReason::leaving;
+  sample.kernel = {4003};
+  fixture.recorder.take(sample);
+  fixture.recorder.take(perf::SwitchEvent{kOne, 1000, 0, perf::SwitchKind::out_blocked});
+  fixture.recorder.take(perf::SwitchEvent{kOne, 3000, 0, perf::SwitchKind::in});
+  fixture.recorder.settle(3000, true);
+  CHECK(fixture.value(Metric::samples, {1002, 1, 4002, 4001}) == 1);
+  CHECK(fixture.value(Metric::samples, {1002, 1}) == 0);
+  CHECK(fixture.value(Metric::blocked_ns, {1002, 1, 4003}) == 2000);
+  CHECK(fixture.recording.chains.complete == 2);
+}
 
 TEST_CASE("a sample's time is its path's, outermost call first", "[callpath]") {
   RecorderFixture fixture(Grouping::all);

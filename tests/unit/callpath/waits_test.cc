@@ -393,6 +393,29 @@ TEST_CASE("what is divided adds up, in proportion to the weights", "[callpath]")
   }
 }
 
+TEST_CASE("a long wait is not where the last short one was in the kernel", "[callpath]") {
+  Waits waits;
+  waits.begin(kOne, 0, false);
+  constexpr NodeId user = 7, kernel = 8;
+  const Waits::Left left{kernel, true, true, user, true};
+  waits.leaving(kOne, left, 5);
+  waits.leave(kOne, 1000, false, 5);
+  CHECK(waits.come(kOne, 2000 + 2 * kMillisecond)->path == kernel);  // its own
+  Nanoseconds now_ns = 3 * kMillisecond;
+  waits.leave(kOne, now_ns, false, 5);
+  CHECK(waits.come(kOne, now_ns + 1000)->path == kernel);
+  now_ns += 2000;
+  waits.leave(kOne, now_ns, false, 5);
+  const auto parts = waits.cut(now_ns + kMillisecond / 2);
+  REQUIRE(parts.size() == 1);
+  CHECK(parts[0].path == kernel);
+  CHECK(waits.come(kOne, now_ns + 2 * kMillisecond)->path == user);
+  now_ns += 3 * kMillisecond;
+  waits.leaving(kOne, left, 5);
+  waits.leave(kOne, now_ns, false, 5);
+  CHECK(waits.come(kOne, now_ns + 2 * kMillisecond)->path == kernel);
+}
+
 TEST_CASE("a switch that is not sampled has the path of the last one at its place", "[callpath]") {
   Waits waits;
   waits.begin(kOne, 0, false);

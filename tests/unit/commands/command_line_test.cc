@@ -22,6 +22,8 @@ TEST_CASE("a program may follow an option whose value is optional", "[command_li
   CHECK(words_for_parser({"run", "--", "a", "--children", "--", "b"}) ==
         Words{"b", "--", "--children", "a", "--", "run"});
   CHECK(words_for_parser({"stacks", "--children", "12"}) == Words{"12", "--children", "stacks"});
+  CHECK(words_for_parser({"stacks", "--children", "12", "--", "a"}) ==
+        Words{"a", "--", "12", "--children", "stacks"});
   CHECK(words_for_parser({"--"}) == Words{"--"});
   CHECK(words_for_parser({}).empty());
 }

@@ -161,11 +161,12 @@ TEST_CASE("A set that is too large says how many are left out", "[process_set]")
 
 TEST_CASE("Members that come later are within the bound as well", "[process_set]") {
   const auto set = make_process_set({SetKind::all, {}, ""}, {}, 2);
-  CHECK(set->has_room(0));
-  CHECK(set->has_room(1));
+  CHECK(set->has_room(10, 0));
+  CHECK(set->has_room(11, 1));
   CHECK(set->text_of_left_out().empty());
-  CHECK_FALSE(set->has_room(2));
-  CHECK_FALSE(set->has_room(2));
+  CHECK_FALSE(set->has_room(12, 2));
+  CHECK_FALSE(set->has_room(13, 2));
+  CHECK_FALSE(set->has_room(12, 2));  // as it executes a program
   CHECK_THAT(set->text_of_left_out(), Contains("at least 2 are left out"));
 }
 

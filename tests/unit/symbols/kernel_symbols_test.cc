@@ -7,12 +7,17 @@ namespace causalctl::symbols {
 TEST_CASE("A function of the kernel reaches to the next one", "[symbols]") {
   const auto symbols = KernelSymbols::parse(
       "ffffffff81000100 T second\n"
+      "ffffffff81000000 W weak_alias\n"
+      "ffffffff81000000 t local_alias\n"
       "ffffffff81000000 T first\n"
       "ffffffff81000000 T alias_of_first\n"
+      "ffffffff80000000 T __ia32_sys_sync\n"
+      "ffffffff80000000 T __x64_sys_sync\n"
       "ffffffff81000180 D some_data\n"
       "ffffffffc0000200 t in_module\t[nf_tables]\n"
       "ffffffffc0000300 w last");
-  CHECK(symbols.find(0xffffffff80ffffff).empty());
+  CHECK(symbols.find(0xffffffff7fffffff).empty());
+  CHECK(symbols.find(0xffffffff80000010) == "__x64_sys_sync");
   CHECK(symbols.find(0xffffffff81000000) == "first");
   CHECK(symbols.find(0xffffffff810000ff) == "first");
   CHECK(symbols.find(0xffffffff81000190) == "second");

@@ -216,6 +216,7 @@
     elements.clear.addEventListener("click", clear);
     elements.reset.addEventListener("click", () => flame?.reset());
     document.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;  // the browser's
       const writes = event.target.matches("input[type=search], select");
       if (event.key === "/" && !writes) elements.search.focus();
       else if (event.key === "k" && !writes && all.kernel) elements.kernel.click();
