@@ -8,13 +8,14 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
+#include "controller/base/process_clock.h"
 #include "controller/perf/uprobe_visits.h"
 
 namespace causalctl::callpath {
 
 Counts::Counts(Pid target, const std::vector<WatchedEvent>& events, const perf::Session& session,
                Recording& recording)
-    : events_(events), session_(session), recording_(recording) {
+    : target_(target), events_(events), session_(session), recording_(recording) {
   for (std::uint32_t tag = 0; tag < events.size(); ++tag) {
     if (!events[tag].spec.counted) continue;
     functions_.emplace_back().tag = tag;
@@ -58,6 +59,7 @@ void Counts::start(Nanoseconds now_ns) {
     function.counted_before = counted(function);
     function.stratum_ns = now_ns;
     function.piece_ns = now_ns;
+    function.cpu_before_ns = process_cpu_of(target_).value_or(0);
   }
   if (uprobes_) uprobes_->start();
 }
@@ -106,14 +108,26 @@ void Counts::take(std::uint32_t tag, const Thinning::Step& step) {
     const Nanoseconds piece_ns = now_ns - *std::exchange(function->piece_ns, std::nullopt);
     const Nanoseconds stratum_ns = end_ns - std::exchange(function->stratum_ns, end_ns);
     if (piece_ns > 0) {
-      function->strata.add({all - function->calls_before, piece_ns, std::max(piece_ns, stratum_ns),
-                            step.cost_share});
+      const std::uint64_t calls = all - function->calls_before;
+      function->strata.add({calls, piece_ns, std::max(piece_ns, stratum_ns),
+                            std::max(step.cost_share, cost_share(*function, calls))});
     }
   }
   if (step.began) {
     function->piece_ns = now_ns;
     function->calls_before = all;
+    function->cpu_before_ns = process_cpu_of(target_).value_or(0);
   }
+}
+
+// On a busy machine threads are on a core for a part of a piece only, and traps take that much more
+// of what they do.
+double Counts::cost_share(const Function& function, std::uint64_t calls) const {
+  const auto now_ns = process_cpu_of(target_);
+  if (calls == 0 || !now_ns || *now_ns <= function.cpu_before_ns) return 0;
+  const double cost_ns =
+      static_cast<double>(calls) * static_cast<double>(events_[function.tag].cost_ns);
+  return cost_ns / static_cast<double>(*now_ns - function.cpu_before_ns);
 }
 
 std::uint64_t Counts::calls(std::uint32_t tag) const {

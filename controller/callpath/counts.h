@@ -58,6 +58,7 @@ class Counts {
     Nanoseconds stratum_ns = 0;           // since when, or from when on, there is the next one
     std::optional<Nanoseconds> piece_ns;  // since when there is a piece
     std::uint64_t calls_before = 0;       // what calls() was then
+    Nanoseconds cpu_before_ns = 0;        // CPU time of the process then
   };
 
   const Function* function_of(std::uint32_t tag) const;
@@ -66,7 +67,10 @@ class Counts {
   std::uint64_t calls(const Function& function) const;
   void write(const Function& function, Nanoseconds now_ns, FunctionCount& count) const;
   std::uint64_t counted(const Function& function) const;  // by the kernel, by what is open
+  // The share of the threads' time on cores that the calls of a piece have cost.
+  double cost_share(const Function& function, std::uint64_t calls) const;
 
+  Pid target_;
   const std::vector<WatchedEvent>& events_;
   const perf::Session& session_;
   Recording& recording_;

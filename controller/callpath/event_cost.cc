@@ -39,6 +39,8 @@ Thinning::Step Thinning::step(std::uint64_t hits, Nanoseconds time_ns, bool may_
   return step;
 }
 
+void Thinning::begin_piece(Nanoseconds time_ns) { last_ns_ = piece_ns_ = time_ns; }
+
 void Thinning::end_piece(Nanoseconds time_ns, Step& step) {
   const Nanoseconds piece_ns = time_ns - piece_ns_;
   // It is late if it is as long as its stratum, or was delayed.

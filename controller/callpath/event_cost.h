@@ -44,6 +44,8 @@ class Thinning {
   // `hits` more events have happened in the busiest thread, and it is `time_ns` since the start.
   // `may_open`: events that were closed may be opened now.
   Step step(std::uint64_t hits, Nanoseconds time_ns, bool may_open = true);
+  // The piece that began at the last step begins at `time_ns` instead: opening took until then.
+  void begin_piece(Nanoseconds time_ns);
   // Returns when the next step is due, if it matters.
   Nanoseconds next_ns() const;
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
+#include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "unwind/symbolizer.h"
@@ -13,6 +15,12 @@ namespace causalctl::callpath {
 namespace {
 
 constexpr std::size_t kMostUprobeEvents = 64;
+
+// Returns how much a number has grown, and keeps it.
+std::uint64_t fresh_since(std::uint64_t& before, std::uint64_t now) {
+  const std::uint64_t last = std::exchange(before, now);
+  return now > last ? now - last : 0;
+}
 
 std::vector<WatchedEvent> find_events(const std::vector<EventSpec>& specs, Pid target,
                                       Recording& recording) {
@@ -66,8 +74,10 @@ void EventWatch::keep_cost_small(Nanoseconds time_ns, perf::Session& session, Co
     const std::uint64_t fresh = cost.is_open ? fresh_hits(tag, session, counts) : 0;
     const Thinning::Step step = cost.thinning.step(fresh, time_ns, !is_closing);
     if (step.is_open && !cost.is_open) {
+      const Nanoseconds begin_ns = monotonic_now();
       session.open_events(event.templates);
       counts.open(tag);
+      cost.thinning.begin_piece(time_ns + monotonic_now() - begin_ns);
     }
     counts.take(tag, step);
     if (!step.is_open && cost.is_open) {
@@ -77,15 +87,23 @@ void EventWatch::keep_cost_small(Nanoseconds time_ns, perf::Session& session, Co
     if (step.is_open == cost.is_open) continue;
     cost.is_open = step.is_open;
     cost.calls = counts.calls(tag);
+    cost.seen = session.events_counted(tag);
   }
 }
 
 std::uint64_t EventWatch::fresh_hits(std::uint32_t tag, perf::Session& session,
                                      const Counts& counts) {
-  if (!events_[tag].templates.empty()) return session.fresh_events(tag);
-  const std::uint64_t calls = counts.calls(tag);
-  const std::uint64_t before = std::exchange(costs_[tag].calls, calls);
-  return calls > before ? calls - before : 0;
+  const bool has_samples = !events_[tag].templates.empty();
+  const std::uint64_t busiest = has_samples ? session.fresh_events(tag) : 0;
+  if (!counts.has(tag)) return busiest;
+  // An event that is sampled does not count while the kernel throttles it: it tells which part of
+  // the calls is the busiest thread's, but not how many there are.
+  Cost& cost = costs_[tag];
+  const std::uint64_t calls = fresh_since(cost.calls, counts.calls(tag));
+  const std::uint64_t seen = has_samples ? fresh_since(cost.seen, session.events_counted(tag)) : 0;
+  if (busiest == 0 || seen <= busiest) return calls;
+  const double part = static_cast<double>(busiest) / static_cast<double>(seen);
+  return static_cast<std::uint64_t>(part * static_cast<double>(calls));
 }
 
 Nanoseconds EventWatch::next_ns() const {

@@ -35,12 +35,13 @@ class EventWatch {
 
  private:
   // How often the event happened since the last call, in the thread in which it did most often; of
-  // a counted function, in all of them.
+  // a counted function without samples, in all of them.
   std::uint64_t fresh_hits(std::uint32_t tag, perf::Session& session, const Counts& counts);
 
   struct Cost {
     Thinning thinning;
-    std::uint64_t calls = 0;  // of a counted function, at the last look
+    // Of a counted function, at the last look: its calls, and those that its sampled events tell.
+    std::uint64_t calls = 0, seen = 0;
     bool is_open = true;
   };
 

@@ -107,6 +107,9 @@ TEST_CASE("a piece of a stratum ends by its time alone, and begins when it may",
   CHECK(step.began);
   CHECK(step.is_open);
   CHECK(thinning.next_ns() == begin_ns + Thinning::kPiece);
+  begin_ns += 7 * kMillisecond;
+  thinning.begin_piece(begin_ns);  // opening took so long
+  CHECK(thinning.next_ns() == begin_ns + Thinning::kPiece);
   CHECK_FALSE(thinning.step(0, begin_ns + 5 * kMillisecond).ended);
   CHECK(thinning.step(0, begin_ns + 12 * kMillisecond).ended);
 }
