@@ -249,6 +249,7 @@ class GuardianProcess {
   void take_target(Pid pid) {
     INVARIANT(!injector_);
     target_ = pid;
+    boost_.emplace(0, priority_above(look_.look(pid)).value_or(highest_priority()));
     injector_ = std::make_unique<Injector>(pid, controller_);
   }
 
@@ -327,6 +328,12 @@ class GuardianProcess {
   const std::function<bool()> controller_is_gone_ = [this] { return channel_.is_closed(); };
   Pid controller_;
   Pid target_ = 0;
+  // It sleeps nearly always; while it is awake, threads of the target wait for it. In a session of
+  // its own it is a scheduling group of its own (autogroup), which a busy server kept from a core
+  // for 8 s. Before the target is known it is an ordinary process: at a priority below that of
+  // threads that never sleep it would get no core at all, while the kernel keeps some for ordinary
+  // ones.
+  std::optional<PriorityBoost> boost_;
   Fd signals_;
   Fd lock_;  // tells other guardians that the target has one
   bool ran_to_entry_ = false;
@@ -361,10 +368,6 @@ void last_words(std::string_view text) {
 }  // namespace
 
 void run_guardian_process(const Channel& controller_end, Pid controller) {
-  // It sleeps nearly always; while it is awake, threads of the target wait for it. In a session of
-  // its own it is a scheduling group of its own (autogroup), which a busy server kept from a core
-  // for 8 s.
-  const PriorityBoost boost(0, lowest_priority());
   try {
     prctl(PR_SET_TIMERSLACK, 1UL);
     GuardianProcess process(controller_end, controller, settle(life_of_guardian(controller_end)));
