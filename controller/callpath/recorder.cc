@@ -206,8 +206,7 @@ void Recorder::take_sample(const perf::SampleEvent& sample) {
   const NodeId user = path_of(sample);
   const NodeId node = with_kernel_part(user, sample);
   if (sample.reason == perf::SampleReason::leaving) {
-    return waits_.leaving(sample.thread,
-                          {node, is_complete_, in_system_call(sample.user), user, node != user},
+    return waits_.leaving(sample.thread, {node, is_complete_, in_system_call(sample.user), user},
                           static_cast<std::uint16_t>(sample.tag));
   }
   if (sample.reason == perf::SampleReason::waking) return waits_.woken_by(sample.woken, node);

@@ -62,7 +62,12 @@ void Waits::leaving(ThreadId id, const Left& left, std::uint16_t place) {
   Thread* thread = find(id);
   if (thread == nullptr) return;
   thread->next = left;
-  if (place != 0) thread->at_places[place] = left;
+  if (place == 0) return;
+  const auto [known, is_new] = thread->at_places.try_emplace(place, Thread::AtPlace{left});
+  if (is_new) return;
+  auto& [last, differs] = known->second;
+  differs = last.user == left.user && (differs || last.path != left.path);
+  last = left;
 }
 
 void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted, std::uint16_t place) {
@@ -73,16 +78,17 @@ void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted, std::uint16_
   thread->seen_ns = time_ns;
   thread->has_run = has_switched_ = true;
   std::optional<Left> left = std::exchange(thread->next, std::nullopt);
-  const bool is_own = left.has_value();
+  bool differs_in_kernel = false;
   if (const auto last = thread->at_places.find(place); !left && last != thread->at_places.end()) {
-    left = last->second;
+    left = last->second.last;
+    differs_in_kernel = last->second.differs_in_kernel;
   }
   const bool stops = left && !left->in_call && was_stopped_lately(time_ns);
   begin_wait(*thread, preempted ? State::runnable : stops ? State::stopped : off_core());
   thread->left_ns = time_ns;
   if (!left) return;
   thread->path = left->path;
-  if (!is_own && left->has_kernel_part) thread->path_if_long = left->user;
+  if (differs_in_kernel) thread->path_if_long = left->user;
   thread->is_complete = left->is_complete;
 }
 

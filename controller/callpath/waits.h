@@ -77,14 +77,13 @@ class Waits {
     NodeId path = 0;
     bool is_complete = true;  // the path reaches the outermost frame
     bool in_call = true;      // the thread is in a system call
-    NodeId user = 0;  // the path without the kernel's part; means nothing if they are the same
-    bool has_kernel_part = false;
+    NodeId user = 0;          // the path without the kernel's part
   };
   // `place`: perf::SwitchEvent::place.
   void leaving(ThreadId thread, const Left& left, std::uint16_t place = 0);
-  // A switch that was not sampled has the path of the last one at its place that was. If the wait
-  // lasts for kLongWait, it is not believed to be at the same place of the kernel: most of the
-  // others may be short, and elsewhere there.
+  // A switch that was not sampled has the path of the last one at its place that was. If samples at
+  // that place were in different functions of the kernel, and the wait lasts for kLongWait, it has
+  // the path of the user code alone: most of the others may be short, and elsewhere in the kernel.
   void leave(ThreadId thread, Nanoseconds time_ns, bool preempted, std::uint16_t place = 0);
   void wake(Tid thread, Nanoseconds time_ns, Waker waker = Waker::thread);
   // The path of a wake-up, shortly before it or after it.
@@ -131,10 +130,14 @@ class Waits {
     Nanoseconds stopped_ns = 0;
     Nanoseconds frozen_ns = 0;
     bool is_complete = false;
-    std::optional<Left> next;                           // of the switch that comes
-    std::optional<NodeId> path;                         // of this wait
-    std::optional<NodeId> path_if_long;                 // instead of it, for the reason of leave()
-    std::unordered_map<std::uint16_t, Left> at_places;  // the last ones
+    std::optional<Left> next;            // of the switch that comes
+    std::optional<NodeId> path;          // of this wait
+    std::optional<NodeId> path_if_long;  // instead of it, for the reason of leave()
+    struct AtPlace {
+      Left last;
+      bool differs_in_kernel = false;  // from an earlier one that had the same user code
+    };
+    std::unordered_map<std::uint16_t, AtPlace> at_places;
     struct EarlyWake {
       Nanoseconds at_ns = 0;
       Waker waker = Waker::unseen;

@@ -396,8 +396,18 @@ TEST_CASE("what is divided adds up, in proportion to the weights", "[callpath]")
 TEST_CASE("a long wait is not where the last short one was in the kernel", "[callpath]") {
   Waits waits;
   waits.begin(kOne, 0, false);
-  constexpr NodeId user = 7, kernel = 8;
-  const Waits::Left left{kernel, true, true, user, true};
+  constexpr NodeId user = 7, kernel = 8, elsewhere = 9;
+  const Waits::Left left{kernel, true, true, user};
+  waits.leaving(kOne, left, 5);
+  waits.leave(kOne, 100, false, 5);
+  CHECK(waits.come(kOne, 200)->path == kernel);
+  waits.leave(kOne, 300, false, 5);
+  CHECK(waits.come(kOne, 400 + kMillisecond)->path == kernel);  // nothing else was seen there
+  waits = {};
+  waits.begin(kOne, 0, false);
+  waits.leaving(kOne, {elsewhere, true, true, user}, 5);
+  waits.leave(kOne, 100, false, 5);
+  CHECK(waits.come(kOne, 200)->path == elsewhere);
   waits.leaving(kOne, left, 5);
   waits.leave(kOne, 1000, false, 5);
   CHECK(waits.come(kOne, 2000 + 2 * kMillisecond)->path == kernel);  // its own
