@@ -172,7 +172,16 @@ def cgroup_with(path, pids):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         assert wait_until(lambda: not (path / "cgroup.procs").read_text(), 10)
-        path.rmdir()
+        remove_cgroup(path)
+
+
+def remove_cgroup(path):
+    """For a moment after its last process has ended, and after one below it was removed, it is busy."""
+    def is_removed():
+        with contextlib.suppress(OSError):
+            path.rmdir()
+        return not path.exists()
+    assert wait_until(is_removed, 10)
 
 
 def hierarchies():
@@ -263,7 +272,7 @@ def test_a_unit_of_the_system_comes_before_one_in_a_container(options, program):
     containers = [f"causalctl-{os.getpid()}-{letter}.scope" for letter in "ab"]
     with two_running(program) as pids, contextlib.ExitStack() as stack:
         for container in containers:
-            stack.callback((top / container).rmdir)
+            stack.callback(remove_cgroup, top / container)
         inner = [stack.enter_context(cgroup_with(top / container / unit, [pid]))
                  for container, pid in zip(containers, pids)]
         done = run(options, "--service", unit)

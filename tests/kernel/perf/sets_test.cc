@@ -191,7 +191,10 @@ TEST_CASE("A thread that executes a program takes the number of its process", "[
   if (!perf_is_allowed()) return;
   Child child([] {
     run_process([] {
-      std::thread other([] { execl("/bin/sleep", "sleep", "0.05", nullptr); });
+      std::thread other([] {
+        usleep(100'000);  // until it is followed
+        execl("/bin/sleep", "sleep", "0.05", nullptr);
+      });
       while (true) pause();
     });
     await_go();
