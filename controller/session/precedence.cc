@@ -57,7 +57,7 @@ Precedence::Precedence(Pid target)
     : target_(target),
       claims_(again_.look(target)),
       cores_(tracee::usable_cores(getpid()).size()),
-      priority_(tracee::priority_above(claims_).value_or(tracee::highest_priority())) {
+      priority_(tracee::own_priority(claims_)) {
   const bool permitted = claims_.count < cores_ || comes_to_a_core(priority_);
   if (const auto why = tracee::why_not_before(claims_, target, cores_, permitted)) throw *why;
 }

@@ -130,9 +130,9 @@ class GuardianProcess {
   // from all cores, and would never be left.
   void keep_before() {
     if (target_ == 0 || !look_.due()) return;
-    const int above = priority_above(look_.look(target_)).value_or(highest_priority());
-    (void)raise_to(0, above);
-    if (is_injected()) (void)raise_to(controller_, above);
+    const int priority = own_priority(look_.look(target_));
+    (void)raise_to(0, priority);
+    if (is_injected()) (void)raise_to(controller_, priority);
   }
 
   // A thread that was interrupted may not have stopped: it is not scheduled, or sleeps
@@ -249,7 +249,7 @@ class GuardianProcess {
   void take_target(Pid pid) {
     INVARIANT(!injector_);
     target_ = pid;
-    boost_.emplace(0, priority_above(look_.look(pid)).value_or(highest_priority()));
+    boost_.emplace(0, own_priority(look_.look(pid)));
     injector_ = std::make_unique<Injector>(pid, controller_);
   }
 

@@ -55,6 +55,10 @@ std::optional<int> priority_above(const Claims& claims) {
   return std::max(claims.priority + 1, lowest_priority());
 }
 
+int own_priority(const Claims& claims) {
+  return priority_above(claims).value_or(highest_priority());
+}
+
 std::optional<Error> why_not_before(const Claims& claims, Pid target, std::size_t cores,
                                     bool permitted) {
   constexpr const char* other_policy = "give it another policy meanwhile (chrt -o -p 0 {})";

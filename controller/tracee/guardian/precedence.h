@@ -26,6 +26,9 @@ Claims claims_of(Pid pid);
 // Returns the real-time priority at which a thread of causalctl comes before threads with these
 // claims; nullopt if there is none. Pure.
 std::optional<int> priority_above(const Claims& claims);
+// Returns the priority that all threads of causalctl take which take a real-time one: the one
+// above, or the highest that there is. Pure.
+int own_priority(const Claims& claims);
 
 // Returns why causalctl cannot come before the threads of `target`; nullopt if it can, or if cores
 // are left to it, which are `cores` in all. `permitted`: it may have the priority above. Pure.

@@ -3,9 +3,9 @@
 // detach the thread has to get a core eight times, and each time it would otherwise wait for a time
 // slice.
 //
-// SCHED_FIFO, on the guardian for its life and, at its highest priority, on the stopped thread,
-// then back to what was there: policy, reset-on-fork, and the timer slack, which the kernel forgets
-// on the way.
+// SCHED_FIFO, on the guardian from when it knows its target and, at its highest priority, on the
+// stopped thread, then back to what was there: policy, reset-on-fork, and the timer slack, which
+// the kernel forgets on the way.
 //
 // INVARIANT: all threads of causalctl that have a real-time priority have the same one, the lowest
 // that is above the target's (precedence.h). The kernel lets a thread that looks up the entry of an

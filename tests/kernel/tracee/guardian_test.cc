@@ -24,6 +24,7 @@
 #include "controller/base/procfs.h"
 #include "controller/tracee/process.h"
 #include "tests/kernel/tracee/target_process.h"
+#include "tests/support/skip.h"
 
 namespace causalctl::tracee {
 namespace {
@@ -254,6 +255,21 @@ TEST_CASE("what is left of a controller whose first thread has ended is boosted 
     sleep_until(monotonic_now() + 100 * kMillisecond);
     CHECK_FALSE(boosted());
   }
+}
+
+TEST_CASE("the guardian is an ordinary process until it knows its target", "[tracee]") {
+  TargetProcess target({program("target_waits"), "busy", "1"});
+  Guardian guardian;
+  const auto policy = [&] { return sched_getscheduler(guardian.helper()) & ~SCHED_RESET_ON_FORK; };
+  sleep_until(monotonic_now() + 100 * kMillisecond);  // by then it waits for a request
+  CHECK(policy() == SCHED_OTHER);
+  guardian.adopt(target.pid());
+  const sched_param lowest{sched_get_priority_min(SCHED_FIFO)};
+  const sched_param none{0};
+  const bool may = sched_setscheduler(0, SCHED_FIFO, &lowest) == 0 &&
+                   sched_setscheduler(0, SCHED_OTHER, &none) == 0;
+  if (!may) return causalctl::test::skip_test_case("no thread of ours may have SCHED_FIFO");
+  CHECK(policy() == SCHED_FIFO);
 }
 
 TEST_CASE("a killed controller lets a launched program run", "[tracee]") {

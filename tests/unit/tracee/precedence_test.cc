@@ -12,9 +12,11 @@ constexpr std::size_t kCores = 2;
 
 TEST_CASE("the priority above is the lowest one that will do", "[tracee]") {
   CHECK(priority_above({}) == 1);
+  CHECK(own_priority({}) == 1);
   CHECK(priority_above({.priority = 50, .highest = 7, .count = 2}) == 51);
   CHECK(priority_above({.priority = 98, .highest = 7, .count = 2}) == 99);
   CHECK_FALSE(priority_above({.priority = 99, .highest = 7, .count = 2}));
+  CHECK(own_priority({.priority = 99, .highest = 7, .count = 2}) == 99);
   CHECK_FALSE(priority_above({.deadline = 7}));
 }
 
