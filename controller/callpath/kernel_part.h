@@ -2,10 +2,11 @@
 // functions of the kernel that ran, or in which the thread waits.
 #pragma once
 
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "controller/callpath/places.h"
@@ -39,8 +40,8 @@ class KernelPart {
  private:
   symbols::KernelSymbols symbols_;
   Places& places_;
-  std::map<std::string_view, LocationId> known_;  // the names are the symbols'
-  std::vector<std::string_view> names_;           // of the present sample
+  std::unordered_map<std::string_view, LocationId> known_;  // the names are the symbols'
+  std::vector<std::string_view> names_;                     // of the present sample
   std::vector<LocationId> path_;
 };
 

@@ -10,12 +10,12 @@ namespace {
 // A chain has the addresses of each context behind a marker.
 std::vector<Address> part_of_chain(const Words& chain, std::uint64_t context) {
   std::vector<Address> part;
-  part.reserve(chain.size());
   bool is_in_it = false;
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const Address address = chain[i];
     if (address >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX)) {
       is_in_it = address == context;
+      if (is_in_it) part.reserve(chain.size() - i);
     } else if (is_in_it) {
       part.push_back(address);
     }
