@@ -1,10 +1,12 @@
 // What a run is asked to do, with the defaults. settings.cc says how each is set.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/base/types.h"
@@ -28,6 +30,9 @@ struct Target {
 // How code points are counted: by hardware breakpoints where they were seen to fire and registers
 // are free, otherwise by uprobes; or by one of the two only.
 enum class CountBy : std::uint8_t { automatic, breakpoint, uprobe };
+constexpr auto names_of(CountBy) {
+  return std::array<std::string_view, 3>{"auto", "breakpoint", "uprobe"};
+}
 
 struct Progress {
   std::vector<std::string> throughput;  // SPECs
@@ -37,6 +42,9 @@ struct Progress {
 };
 
 enum class Unit : std::uint8_t { automatic, line, function };
+constexpr auto names_of(Unit) {
+  return std::array<std::string_view, 3>{"auto", "line", "function"};
+}
 
 struct Scope {
   std::vector<std::string> binaries = {"MAIN"};  // globs
@@ -125,6 +133,29 @@ struct Ab {
   Predict predict;
 };
 
+// Which threads a recording of call paths tells apart.
+enum class Grouping : std::uint8_t { all, by_name, each, by_start };
+constexpr auto names_of(Grouping) {
+  return std::array<std::string_view, 4>{"all", "by-name", "each", "by-start"};
+}
+
+inline constexpr const char* kEventForms =
+    "cpu|offcpu|page-faults|syscall:NAME[:bytes]|uprobe:FUNCTION[:REGISTER]|cycles";
+
+// A recording of call paths.
+struct Callpath {
+  std::optional<Nanoseconds> duration_ns;
+  std::optional<Nanoseconds> period_ns;  // nullopt: automatic
+  std::vector<std::string> events;       // if empty, time on a core and waits
+  std::vector<std::string> counts;       // functions
+  bool wakers = false;
+  // What the uprobes of events and counts may cost, of the time of a thread.
+  double max_event_cost_percent = 3;
+  Grouping threads = Grouping::all;
+  std::vector<std::string> epochs;
+  std::string log = "callpath.jsonl";
+};
+
 struct Config {
   Target target;
   Progress progress;
@@ -135,6 +166,7 @@ struct Config {
   Budget budget;
   Output output;
   Ab ab;
+  Callpath callpath;
 };
 
 }  // namespace causalctl::config

@@ -125,7 +125,7 @@ std::string config_json(const Config& config) {
   for (const Setting& each : settings()) {
     const std::size_t dot = each.key.find('.');
     const std::string section = each.key.substr(0, dot);
-    if (section == "ab") continue;
+    if (section == "ab" || section == "callpath") continue;
     Json& keys = json[section];
     if (keys.is_null()) keys = Json::object();
     Json value = each.print(config);

@@ -18,7 +18,7 @@ Config parse(std::string_view text, const std::string& name);
 void apply(std::string_view text, const std::string& name, Config& into);
 
 // Returns the configuration of a run for the experiment log: the keys of the TOML file, as JSON,
-// without [ab].
+// without [ab] and [callpath].
 std::string config_json(const Config& config);
 
 // Checks what no single key shows, once the command line has been merged in: exactly one of pid,

@@ -128,8 +128,7 @@ void add_progress(std::vector<Setting>& rows) {
       .add("end_to_end", &Progress::end_to_end, Flag(),
            {{points_of_run, 1, "--end-to-end",
              "one run of the program is one unit of work; repeats the run"}})
-      .add("count_by", &Progress::count_by,
-           Choice<CountBy>("a way of counting", {"auto", "breakpoint", "uprobe"}),
+      .add("count_by", &Progress::count_by, Choice<CountBy>("a way of counting"),
            {{points, 3, "--count-by", counting}, {ab_measured, 3, "--count-by", counting}});
 }
 
@@ -143,7 +142,7 @@ void add_scope(std::vector<Setting>& rows) {
            {{scope, 1, "--scope-file",
              "only code of these source files; default: all but libraries' files (repeatable)",
              "GLOB"}})
-      .add("unit", &Scope::unit, Choice<Unit>("a unit", {"auto", "line", "function"}),
+      .add("unit", &Scope::unit, Choice<Unit>("a unit"),
            {{scope, 3, "--unit",
              "what is sped up [auto: lines where there is line information, else functions]"}});
 }
@@ -290,6 +289,44 @@ void add_ab(std::vector<Setting>& rows) {
            {{ab_prediction, 3, "--predict-speedup", "by how much"}});
 }
 
+void add_callpath(std::vector<Setting>& rows) {
+  Section(rows, "callpath", at(&Config::callpath))
+      .add("duration", &Callpath::duration_ns, Time(kMillisecond, 30 * 24 * kHour),
+           {{recording, 1, "--duration",
+             "how long it records, as in 90s or 5m [until Ctrl-C or the target's end]"}})
+      .add("period", &Callpath::period_ns, TimeOrAuto(100 * kMicrosecond, kSecond),
+           {{recording, 2, "--period",
+             "CPU time of a thread from one of its samples to the next [auto: 1ms]"}})
+      .add("event", &Callpath::events, Strings(),
+           {{recording, 3, "--event",
+             "what is recorded: time on a core, time spent waiting [both], and events by path: "
+             "page faults, a system call, calls of a function, cycles (repeatable)",
+             kEventForms}})
+      .add("count", &Callpath::counts, Strings(),
+           {{recording, 4, "--count",
+             "count all calls of a function, exactly if they are not too many; with their paths "
+             "(repeatable)",
+             "FUNCTION"}})
+      .add("wakers", &Callpath::wakers, Flag(),
+           {{recording, 5, "--wakers",
+             "record, and show at the end, who ended the time in which threads were blocked, also "
+             "one process of a set that of another"}})
+      .add("max_event_cost", &Callpath::max_event_cost_percent, Percent(0.01, 1000),
+           {{recording, 6, "--max-event-cost",
+             "what uprobes of --event and --count may cost a thread; dearer ones are recorded in "
+             "bursts [3]"}})
+      .add("threads", &Callpath::threads, Choice<Grouping>("a way to tell threads apart"),
+           {{recording, 7, "--threads", "which threads are told apart [all are one group]"}})
+      .add("epoch", &Callpath::epochs, Strings(),
+           {{recording, 8, "--epoch",
+             "when an epoch begins, by which a report tells times apart: regularly, when libraries "
+             "are loaded or unloaded, at a visit of a point (repeatable) [one]",
+             "every TIME|dlopen|on SPEC"}})
+      .add("log", &Callpath::log, Text(),
+           {{recording_output, 1, "-o,--output",
+             "the log, to which the recording is appended [callpath.jsonl]", "FILE"}});
+}
+
 }  // namespace
 
 const std::vector<Setting>& settings() {
@@ -302,6 +339,7 @@ const std::vector<Setting>& settings() {
     add_sampling_and_pause(rows);
     add_budget_and_output(rows);
     add_ab(rows);
+    add_callpath(rows);
     return rows;
   }();
   return all;

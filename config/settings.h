@@ -50,7 +50,9 @@ enum class Heading : std::uint8_t {
   ab_measured,
   ab_enough,
   ab_prediction,
-  ab_output
+  ab_output,
+  recording,
+  recording_output
 };
 
 struct Option {
@@ -74,7 +76,8 @@ struct Setting {
   std::function<void(const toml::node&, Faults&, Config&)> read;
   // Sets the value from the texts of an option. Empty if the kind cannot be read from a text.
   std::function<void(const Texts&, std::string_view option, Config&)> give;
-  // Returns the value as the log has it; null if the log leaves the key out. The log has no [ab].
+  // Returns the value as the log has it; null if the log leaves the key out. The log has neither
+  // [ab] nor [callpath].
   std::function<Json(const Config&)> print;
 };
 

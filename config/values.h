@@ -185,6 +185,9 @@ struct Choice : Kind {
 
   Choice(std::string_view what, std::vector<std::string> all)
       : thing(what), names(std::move(all)) {}
+  explicit Choice(std::string_view what) requires std::is_enum_v<T> : thing(what) {
+    for (const std::string_view name : names_of(T{})) names.emplace_back(name);
+  }
   void read(const toml::node& node, Faults& faults, T& into) const {
     read_text(node, faults, [&](const std::string& text) { parse(text, "", into); });
   }

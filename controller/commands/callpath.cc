@@ -18,11 +18,11 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
-#include "controller/callpath/calls_seen.h"
-#include "controller/callpath/event_spec.h"
-#include "controller/callpath/kernel_part.h"
-#include "controller/callpath/log.h"
-#include "controller/callpath/run.h"
+#include "controller/callpath/record/calls_seen.h"
+#include "controller/callpath/record/event_spec.h"
+#include "controller/callpath/record/folded_kernel.h"
+#include "controller/callpath/record/log.h"
+#include "controller/callpath/run/run.h"
 #include "controller/commands/callpath_options.h"
 #include "controller/commands/callpath_report.h"
 #include "controller/commands/commands.h"
@@ -40,8 +40,8 @@
 #include "controller/tracee/adoption.h"
 #include "controller/tracee/end_watch.h"
 #include "controller/tracee/guardian/guardian.h"
-#include "unwind/obstacle.h"
-#include "unwind/symbolizer.h"
+#include "unwind/modules/obstacle.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::commands {
 namespace {
@@ -49,12 +49,23 @@ namespace {
 struct CallpathArguments {
   SetWords set;                      // its words may be the program
   std::vector<std::string> program;  // the words after --
-  RecordingOptions recording;
+  std::unique_ptr<RecordingOptions> options;
   bool kernel = false;
-  std::string log = "callpath.jsonl";
   ReportOptions report;
-  ConsoleOptions console;
+  std::string log;  // of the options
 };
+
+// The target that the file names, where the command line names none.
+void take_target(const config::Target& target, CallpathArguments& arguments) {
+  if (!ways_of(arguments.set).empty() || !arguments.program.empty()) return;
+  if (!target.command.empty()) {
+    arguments.program = arguments.set.processes = target.command;
+  } else if (target.pid) {
+    arguments.set.processes = {std::to_string(*target.pid)};
+  } else if (!target.match.empty()) {
+    arguments.set.processes = {target.match};
+  }
+}
 
 // Returns whether a program is to be started. Throws UsageError if processes are named as well, or
 // nothing is.
@@ -104,7 +115,7 @@ ExitCode record_watched(const Watched& watched, const CallpathArguments& argumen
                         const callpath::Settings& settings, callpath::Recording& recording) {
   recording.seed = settings.seed;
   std::optional<Interrupts> interrupts(std::in_place);
-  session::StatusLine status(arguments.console.quiet);
+  session::StatusLine status(arguments.options->console().quiet);
   std::optional<callpath::LogWriter> log;
   const auto write = [&](const std::function<void()>& part) {
     session::write_or_end(recording, part);
@@ -243,9 +254,13 @@ ExitCode record_processes(const CallpathArguments& arguments, callpath::Settings
   return record_process(pid, arguments, settings, nullptr);
 }
 
-ExitCode run(const CallpathArguments& arguments) {
-  set_log_level(arguments.console);
-  callpath::Settings settings = settings_of(arguments.recording);
+ExitCode run(CallpathArguments& arguments) {
+  config::Config config = arguments.options->config();
+  set_log_level(arguments.options->console());
+  arguments.report.color = arguments.options->console().color;
+  arguments.log = config.callpath.log;
+  take_target(config.target, arguments);
+  callpath::Settings settings = settings_of(config.callpath);
   check_callpath_format(arguments.report.format, arguments.report.path);
   callpath::check_log(arguments.log);
   if (!names_program(arguments)) return record_processes(arguments, std::move(settings));
@@ -254,13 +269,13 @@ ExitCode run(const CallpathArguments& arguments) {
     check_for_set(choose_program_with_children(arguments.program, 0), settings);
   }
   try_facilities(settings);
-  config::Target target;
-  target.command = arguments.program;
-  return with_program(target, names_code(settings), [&](Pid pid, tracee::Guardian& guardian) {
-    if (!with_children) return record_process(pid, arguments, settings, &guardian);
-    const SetChoice choice = choose_program_with_children(arguments.program, pid);
-    return record_set(choice, arguments, settings, &guardian);
-  });
+  config.target.command = arguments.program;
+  return with_program(
+      config.target, names_code(settings), [&](Pid pid, tracee::Guardian& guardian) {
+        if (!with_children) return record_process(pid, arguments, settings, &guardian);
+        const SetChoice choice = choose_program_with_children(arguments.program, pid);
+        return record_set(choice, arguments, settings, &guardian);
+      });
 }
 
 }  // namespace
@@ -273,6 +288,7 @@ void add_callpath(CLI::App& app, Command& selected, std::vector<std::string> pro
                      "  causalctl callpath 4711 --duration 30s\n"
                      "  causalctl callpath memcached --threads by-name --format folded\n"
                      "  causalctl callpath --service nginx --duration 30s\n"
+                     "  causalctl callpath --config paths.toml 4711\n"
                      "  causalctl callpath -- ./prog --its-option\n"
                      "  causalctl callpath --children -- make -j2");
   auto arguments = std::make_shared<CallpathArguments>();
@@ -280,18 +296,13 @@ void add_callpath(CLI::App& app, Command& selected, std::vector<std::string> pro
   add_words(sub, "PID|NAME|CMD", arguments->set.processes, "",
             "the process or processes, or after -- a program and its arguments");
   add_set_options(sub, arguments->set, true);
-  add_recording_options(sub, arguments->recording);
+  arguments->options = std::make_unique<RecordingOptions>(sub);
   OptionGroup output(sub, "Output");
-  output.value("-o,--output", arguments->log, "FILE",
-               "the log, to which the recording is appended [callpath.jsonl]");
   output.value("--format", arguments->report.format, kCallpathFormats,
                "what is printed at the end [text]");
   output.flag("--kernel", arguments->kernel,
               "show the functions of the kernel below the code that called it; the log has them "
               "anyway");
-  output.flags("--quiet", arguments->console.quiet, "neither notes nor a status line", "--verbose",
-               arguments->console.verbose, "print what is done, on standard error");
-  output.color(arguments->report.color);
   on_watching(sub, selected, [arguments] { return run(*arguments); });
 }
 

@@ -4,47 +4,25 @@
 
 #include <algorithm>
 #include <random>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "config/text.h"
 #include "controller/base/error.h"
-#include "controller/base/number.h"
-#include "controller/base/printable.h"
-#include "controller/callpath/event_spec.h"
+#include "controller/callpath/record/event_spec.h"
+#include "controller/callpath/record/limits.h"
 #include "controller/progress/progress.h"
 #include "controller/session/facilities.h"
 
 namespace causalctl::commands {
 namespace {
 
-constexpr Nanoseconds kShortestPeriod = 100 * kMicrosecond;
-constexpr Nanoseconds kLongestPeriod = kSecond;
 constexpr Nanoseconds kShortestEpoch = 100 * kMillisecond;
 constexpr std::string_view kEvery = "every ";
 constexpr std::string_view kOn = "on ";
 constexpr std::string_view kDlopen = "dlopen";
-
-Nanoseconds period_of(const std::string& text) {
-  if (text == "auto") return kMillisecond;
-  const Nanoseconds period_ns = config::parse_duration(text, "--period");
-  if (period_ns < kShortestPeriod || period_ns > kLongestPeriod) {
-    throw UsageError(
-        fmt::format("--period {}: not from {} to {}", text, config::duration_text(kShortestPeriod),
-                    config::duration_text(kLongestPeriod)),
-        "1ms is usual");
-  }
-  return period_ns;
-}
-
-double slowdown_of(const std::string& text) {
-  constexpr double kMost = 1000;
-  const auto percent = parse_number<double>(text);
-  if (percent && *percent > 0 && *percent <= kMost) return *percent / 100;
-  throw UsageError(
-      fmt::format("--max-slowdown {}: not a percentage above 0, and at most 1000", printable(text)),
-      "3 is usual");
-}
 
 callpath::EpochSettings epochs_of(const std::vector<std::string>& options) {
   callpath::EpochSettings settings;
@@ -86,64 +64,31 @@ void leave_out_waits(const Trial& no_switches, callpath::Settings& settings) {
 
 }  // namespace
 
-void add_recording_options(CLI::App& app, RecordingOptions& options) {
-  OptionGroup recording(app, "Recording");
-  recording.value("--duration", options.duration, "TIME",
-                  "how long it records, as in 90s or 5m [until Ctrl-C or the target's end]");
-  recording.value("--period", options.period, "auto|TIME",
-                  "CPU time of a thread from one of its samples to the next [auto: 1ms]");
-  recording.list("--event", options.events, callpath::kEventForms,
-                 "what is recorded: time on a core, time spent waiting [both], and events by path: "
-                 "page faults, a system call, calls of a function, cycles");
-  recording.list(
-      "--count", options.counts, "FUNCTION",
-      "count all calls of a function, exactly if they are not too many; with their paths");
-  recording.flag("--wakers", options.wakers,
-                 "record, and show at the end, who ended the time in which threads were blocked, "
-                 "also one process of a set that of another");
-  recording.value(
-      "--max-slowdown", options.slowdown, "PERCENT",
-      "what uprobes of --event and --count may cost a thread; dearer ones are recorded in bursts "
-      "[3]");
-  recording.value("--threads", options.threads, "all|by-name|each|by-start",
-                  "which threads are told apart [all are one group]");
-  recording.list("--epoch", options.epochs, "every TIME|dlopen|on SPEC",
-                 "when an epoch begins, by which a report tells times apart: regularly, when "
-                 "libraries are loaded or unloaded, at a visit of a point; may be repeated [one]");
-}
-
-callpath::Settings settings_of(const RecordingOptions& options) {
+callpath::Settings settings_of(const config::Callpath& asked) {
   callpath::Settings settings;
-  if (!options.duration.empty()) {
-    settings.duration_ns = config::parse_duration(options.duration, "--duration");
-  }
-  settings.period_ns = period_of(options.period);
-  const auto groupings = names_of(callpath::Grouping{});
-  if (std::find(groupings.begin(), groupings.end(), options.threads) == groupings.end()) {
-    throw UsageError(fmt::format("--threads {}: unknown", options.threads),
-                     fmt::format("one of {}", fmt::join(groupings, ", ")));
-  }
-  settings.grouping = value_of<callpath::Grouping>(options.threads);
-  if (!options.events.empty()) settings.waits = false;
-  for (const std::string& event : options.events) {
+  settings.duration_ns = asked.duration_ns;
+  settings.period_ns = asked.period_ns.value_or(kMillisecond);
+  settings.grouping = asked.threads;
+  if (!asked.events.empty()) settings.waits = false;
+  for (const std::string& event : asked.events) {
     if (event == "offcpu") settings.waits = true;
     if (event == "cpu" || event == "offcpu") continue;
     add_once(callpath::parse_event(event), settings.events);
   }
-  for (const std::string& function : options.counts) {
+  for (const std::string& function : asked.counts) {
     add_once(callpath::parse_count(function), settings.events);
   }
   if (settings.events.size() > callpath::kMostEvents) {
     throw UsageError(
         fmt::format("--event, --count: at most {} can be recorded", callpath::kMostEvents));
   }
-  settings.most_slowdown = slowdown_of(options.slowdown);
-  settings.wakers = options.wakers;
+  settings.most_slowdown = asked.max_event_cost_percent / 100;
+  settings.wakers = asked.wakers;
   if (settings.wakers && !settings.waits) {
     throw UsageError("--wakers: waits are not recorded, as no --event is offcpu",
                      "add --event offcpu");
   }
-  settings.epochs = epochs_of(options.epochs);
+  settings.epochs = epochs_of(asked.epochs);
   settings.seed = std::random_device()();
   return settings;
 }

@@ -1,26 +1,13 @@
-// The options of `causalctl callpath` that say how it records, and what they mean.
+// What the settings of a recording of call paths mean.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "controller/callpath/run.h"
-#include "controller/commands/command_line.h"
+#include "config/config.h"
+#include "controller/callpath/run/run.h"
 
 namespace causalctl::commands {
 
-struct RecordingOptions {
-  std::string duration, period = "auto", threads = "all";
-  std::vector<std::string> events, counts, epochs;
-  std::string slowdown = "3";
-  bool wakers = false;
-};
-
-// Adds the options, under the heading Recording.
-void add_recording_options(CLI::App& app, RecordingOptions& options);
-
-// Throws UsageError if an option has no meaning.
-callpath::Settings settings_of(const RecordingOptions& options);
+// Throws UsageError if a setting has no meaning.
+callpath::Settings settings_of(const config::Callpath& asked);
 
 // Tries what the recording relies on, and leaves out what is not possible here. Throws Error if
 // the recording itself is not.

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "controller/base/warning.h"
-#include "controller/callpath/filter.h"
-#include "controller/callpath/log.h"
-#include "controller/callpath/recording.h"
+#include "controller/callpath/analysis/filter.h"
+#include "controller/callpath/record/log.h"
+#include "controller/callpath/record/recording.h"
 #include "controller/commands/report.h"
 
 namespace causalctl::commands {

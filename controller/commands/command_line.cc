@@ -11,7 +11,7 @@
 #include "controller/base/oom_score.h"
 #include "controller/base/own_proc.h"
 #include "controller/base/procfs.h"
-#include "unwind/names.h"
+#include "unwind/names/names.h"
 
 namespace causalctl::commands {
 namespace {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/config.h"
+#include "controller/base/base_name.h"
 #include "controller/base/number.h"
 #include "controller/base/printable.h"
 #include "controller/causal/engine/unit_of.h"
@@ -14,8 +15,7 @@
 #include "controller/session/sampled_chains.h"
 #include "controller/symbols/call_chain.h"
 #include "controller/symbols/scope.h"
-#include "unwind/names.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::commands {
 namespace {
@@ -87,7 +87,7 @@ Activity sample_activity(Pid target) {
   std::map<Address, std::map<std::string, std::uint64_t>> called;  // by the calling place
   const auto file_of = [&symbolizer](Address address) {
     const auto module = symbolizer.module_at(address);
-    return module ? std::string(unwind::base_name(module->path)) : "";
+    return module ? std::string(base_name(module->path)) : "";
   };
   for (const std::vector<Address>& chain : chains) {
     if (chain.empty()) continue;

@@ -30,8 +30,8 @@
 #include "controller/tracee/inject/left_stub.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/target_lock.h"
-#include "unwind/obstacle.h"
-#include "unwind/symbolizer.h"
+#include "unwind/modules/obstacle.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::commands {
 namespace {

@@ -7,13 +7,12 @@
 #include <utility>
 
 #include "controller/base/error.h"
-#include "controller/callpath/charge.h"
-#include "controller/callpath/filter.h"
-#include "controller/callpath/present.h"
+#include "controller/callpath/analysis/charge.h"
+#include "controller/callpath/analysis/filter.h"
+#include "controller/callpath/analysis/present.h"
 #include "controller/causal/analysis/estimate.h"
 #include "controller/causal/record/log.h"
 #include "controller/report/callpath/gains.h"
-#include "unwind/names.h"
 
 namespace causalctl::commands {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "controller/base/json_lines.h"
-#include "controller/callpath/log.h"
+#include "controller/callpath/record/log.h"
 #include "controller/commands/callpath_report.h"
 
 namespace causalctl::commands {

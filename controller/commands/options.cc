@@ -15,16 +15,9 @@ using config::Shape;
 
 // The texts of the headings, indexed by Heading.
 constexpr const char* kHeadings[] = {
-    "Progress points",  "Progress points",  "What is sped up",    "Experiments", "Output",
-    "What is compared", "What is measured", "How much is enough", "Prediction",  "Output"};
-
-// Adds --color, --quiet and --verbose.
-void add_console_options(CLI::App& app, ConsoleOptions& console) {
-  OptionGroup group(app, "Output");
-  group.color(console.color);
-  group.flags("--quiet", console.quiet, "print only results and errors",  //
-              "--verbose", console.verbose, "print what is done, on standard error");
-}
+    "Progress points", "Progress points",  "What is sped up",  "Experiments",
+    "Output",          "What is compared", "What is measured", "How much is enough",
+    "Prediction",      "Output",           "Recording",        "Output"};
 
 }  // namespace
 
@@ -80,6 +73,13 @@ ConfigOptions::ConfigOptions(CLI::App& app, const char* file_option) {
             "a line of a configuration file, as pause.longest='\"20ms\"' (repeatable)");
 }
 
+void ConfigOptions::add_console(CLI::App& app) {
+  OptionGroup group(app, "Output");
+  group.color(console_.color);
+  group.flags("--quiet", console_.quiet, "print only results and errors",  //
+              "--verbose", console_.verbose, "print what is done, on standard error");
+}
+
 config::Config ConfigOptions::config() const {
   config::Config config = file_.empty() ? config::Config{} : config::load(file_);
   for (const std::string& line : lines_) config::apply(line, "--set", config);
@@ -100,7 +100,7 @@ ProfileOptions::ProfileOptions(CLI::App& app, bool runs_command) : ConfigOptions
   for (const Heading heading : {Heading::scope, Heading::experiments, Heading::output}) {
     add(app, heading);
   }
-  add_console_options(app, console_);
+  add_console(app);
 }
 
 AbOptions::AbOptions(CLI::App& app) : ConfigOptions(app, "CONFIG") {
@@ -111,7 +111,13 @@ AbOptions::AbOptions(CLI::App& app) : ConfigOptions(app, "CONFIG") {
   OptionGroup(app, "Output")
       .value("-o,--output", output_, "FILE", "where the report goes [standard output]");
   add(app, Heading::ab_output);
-  add_console_options(app, console_);
+  add_console(app);
+}
+
+RecordingOptions::RecordingOptions(CLI::App& app) : ConfigOptions(app, "--config") {
+  add(app, Heading::recording);
+  add(app, Heading::recording_output);
+  add_console(app);
 }
 
 void set_log_level(const ConsoleOptions& console) {

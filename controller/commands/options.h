@@ -1,6 +1,6 @@
-// The options of the commands that take a configuration (attach, run and ab), and how they are
-// merged with the file: the command line wins, and a repeatable option given there replaces the
-// file's whole list.
+// The options of the commands that take a configuration (attach, run, ab and callpath), and how
+// they are merged with the file: the command line wins, and a repeatable option given there
+// replaces the file's whole list.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +43,7 @@ class ConfigOptions {
 
  protected:
   ConfigOptions(CLI::App& app, const char* file_option);
+  void add_console(CLI::App& app);  // --color, --quiet and --verbose
   // The options of the settings (config/settings.h) under a heading.
   void add(CLI::App& app, config::Heading heading);
 
@@ -79,6 +80,11 @@ class AbOptions : public ConfigOptions {
 
  private:
   std::string output_;
+};
+
+class RecordingOptions : public ConfigOptions {  // of callpath
+ public:
+  explicit RecordingOptions(CLI::App& app);
 };
 
 }  // namespace causalctl::commands

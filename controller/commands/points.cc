@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/base/base_name.h"
 #include "controller/base/error.h"
 #include "controller/base/halt_text.h"
 #include "controller/base/printable.h"
@@ -32,10 +33,9 @@
 #include "controller/session/target_end.h"
 #include "controller/session/target_state.h"
 #include "controller/symbols/call_chain.h"
-#include "unwind/function_name.h"
-#include "unwind/names.h"
-#include "unwind/obstacle.h"
-#include "unwind/symbolizer.h"
+#include "unwind/modules/obstacle.h"
+#include "unwind/names/function_name.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::commands {
 namespace {
@@ -110,7 +110,7 @@ class Namer {
   std::optional<progress::Point> function(const Function& function) {
     const auto module = symbolizer_.module_at(function.entry);
     if (!module) return std::nullopt;
-    const auto binary = unwind::base_name(module->path);
+    const auto binary = base_name(module->path);
     const auto short_name = unwind::without_arguments(function.name);
     std::vector<std::string> candidates;
     for (const auto& name : {short_name, function.name}) {

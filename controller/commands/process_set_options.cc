@@ -17,7 +17,7 @@
 #include "controller/session/process_table.h"
 #include "controller/tracee/adoption.h"
 #include "controller/tracee/process.h"
-#include "unwind/names.h"
+#include "unwind/names/names.h"
 
 namespace causalctl::commands {
 namespace {

@@ -34,9 +34,9 @@
 #include "controller/symbols/perf_map.h"
 #include "controller/symbols/scope.h"
 #include "controller/tracee/process.h"
-#include "unwind/obstacle.h"
-#include "unwind/target_memory.h"
-#include "unwind/unwinder.h"
+#include "unwind/modules/obstacle.h"
+#include "unwind/modules/target_memory.h"
+#include "unwind/stack/unwinder.h"
 
 namespace causalctl::commands {
 namespace {

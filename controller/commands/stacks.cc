@@ -23,7 +23,7 @@
 #include "controller/stacks/walk.h"
 #include "controller/tracee/adoption.h"
 #include "controller/tracee/process.h"
-#include "unwind/obstacle.h"
+#include "unwind/modules/obstacle.h"
 
 namespace causalctl::commands {
 namespace {

@@ -10,7 +10,7 @@
 #include "controller/compare/too_rare.h"
 #include "controller/perf/visit_trial.h"
 #include "controller/session/target_state.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::compare {
 namespace {

@@ -18,7 +18,7 @@
 #include "controller/base/regular_file.h"
 #include "controller/progress/image.h"
 #include "disasm/decoder.h"
-#include "unwind/target_memory.h"
+#include "unwind/modules/target_memory.h"
 
 namespace causalctl::progress {
 namespace {

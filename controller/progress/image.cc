@@ -10,7 +10,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/regular_file.h"
-#include "unwind/loaded_files.h"
+#include "unwind/modules/loaded_files.h"
 
 namespace causalctl::progress {
 namespace {

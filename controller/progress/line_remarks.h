@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::progress {
 

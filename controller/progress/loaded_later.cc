@@ -9,12 +9,12 @@
 #include <string_view>
 #include <utility>
 
+#include "controller/base/base_name.h"
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/progress/image.h"
-#include "unwind/loaded_files.h"
-#include "unwind/names.h"
+#include "unwind/modules/loaded_files.h"
 
 namespace causalctl::progress {
 namespace {
@@ -27,7 +27,7 @@ struct Linked {
 };
 
 Linked linked(const std::string& path, const std::string& readable) {
-  Linked result{std::string(unwind::base_name(path)), {}};
+  Linked result{std::string(base_name(path)), {}};
   const ElfFile file(readable);
   Elf_Scn* section = nullptr;
   while (file.get() != nullptr && (section = elf_nextscn(file.get(), section)) != nullptr) {
@@ -45,7 +45,7 @@ Linked linked(const std::string& path, const std::string& readable) {
       if (entry.d_tag == DT_SONAME) {
         result.name = text;
       } else {
-        result.needed.emplace_back(unwind::base_name(text));
+        result.needed.emplace_back(base_name(text));
       }
     }
   }
@@ -80,7 +80,7 @@ std::set<std::string> there_from_the_start(Pid target) {
     const std::string name = std::move(wanted.back());
     wanted.pop_back();
     for (const auto& [path, file] : files) {
-      if (file.name == name || unwind::base_name(path) == name) take(path, file);
+      if (file.name == name || base_name(path) == name) take(path, file);
     }
   }
   return paths;

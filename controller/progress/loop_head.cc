@@ -8,9 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "controller/base/base_name.h"
 #include "controller/progress/code_loops.h"
 #include "controller/progress/code_steps.h"
-#include "unwind/names.h"
 
 namespace causalctl::progress {
 namespace {
@@ -112,8 +112,8 @@ std::optional<std::string> counted_before_loop(const std::string& name,
     // The body of most loops is below the head.
     const auto below = lines->upper_bound(place.line);
     const int line = below != lines->end() ? *below : *lines->rbegin();
-    return fmt::format("{}: for each pass take a line in it, as {}:{}", text,
-                       unwind::base_name(place.file), line);
+    return fmt::format("{}: for each pass take a line in it, as {}:{}", text, base_name(place.file),
+                       line);
   }
   return std::nullopt;
 }

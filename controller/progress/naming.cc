@@ -8,8 +8,9 @@
 #include <set>
 #include <string_view>
 
+#include "controller/base/paths.h"
 #include "controller/base/shell_quotes.h"
-#include "unwind/names.h"
+#include "unwind/names/names.h"
 
 namespace causalctl::progress {
 std::vector<std::string> shortest_unique_suffixes(const std::vector<std::string>& paths) {
@@ -17,7 +18,7 @@ std::vector<std::string> shortest_unique_suffixes(const std::vector<std::string>
   for (const auto& path : paths) {
     const auto unique = [&](const std::string& suffix) {
       return std::none_of(paths.begin(), paths.end(), [&](const std::string& other) {
-        return other != path && unwind::path_ends_with(other, suffix);
+        return other != path && path_ends_with(other, suffix);
       });
     };
     std::string name = path;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::progress {
 

@@ -11,9 +11,8 @@
 #include "controller/base/error.h"
 #include "controller/progress/naming.h"
 #include "controller/progress/remarks.h"
-#include "unwind/demangle.h"
-#include "unwind/function_name.h"
-#include "unwind/names.h"
+#include "unwind/names/demangle.h"
+#include "unwind/names/function_name.h"
 
 namespace causalctl::progress {
 namespace {

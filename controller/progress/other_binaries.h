@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "controller/progress/progress.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::progress {
 

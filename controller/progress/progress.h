@@ -17,7 +17,7 @@
 #include "controller/progress/armed.h"
 #include "controller/progress/counters.h"
 #include "controller/progress/image.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::progress {
 

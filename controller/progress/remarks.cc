@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "controller/base/base_name.h"
 #include "controller/base/clock.h"
 #include "controller/progress/code_steps.h"
 #include "controller/progress/line_copies.h"
@@ -17,8 +18,7 @@
 #include "controller/progress/loop_head.h"
 #include "controller/progress/other_binaries.h"
 #include "controller/progress/wrappers.h"
-#include "unwind/function_name.h"
-#include "unwind/names.h"
+#include "unwind/names/function_name.h"
 
 namespace causalctl::progress {
 namespace {
@@ -32,7 +32,7 @@ constexpr std::size_t kLongestReload = 256;  // bytes, of the registers with Go'
 
 std::vector<std::string> short_places(const std::set<std::string>& places) {
   std::vector<std::string> names;
-  for (const std::string& place : places) names.emplace_back(unwind::base_name(place));
+  for (const std::string& place : places) names.emplace_back(base_name(place));
   return names;
 }
 
@@ -41,7 +41,7 @@ std::string advice(const std::string& line) {
                       : fmt::format(
                             "take {}, which stands in all copies that the debug "
                             "information of this binary has",
-                            unwind::base_name(line));
+                            base_name(line));
 }
 
 // Returns the name without what libraries put before aliases of their own functions.
@@ -127,7 +127,7 @@ void add_missing(const std::string& name, const std::vector<Place>& places, bool
 bool is_header(const std::string& path) {
   static const std::set<std::string_view> kEndings = {"h",   "hh",  "hpp", "hxx", "h++", "H",
                                                       "inl", "inc", "ipp", "tcc", "tpp"};
-  const std::string_view name = unwind::base_name(path);
+  const std::string_view name = base_name(path);
   const auto dot = name.rfind('.');
   return dot != name.npos && kEndings.contains(name.substr(dot + 1));
 }

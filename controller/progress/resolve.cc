@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "controller/base/error.h"
+#include "controller/base/paths.h"
 #include "controller/base/procfs.h"
 #include "controller/progress/boundary.h"
 #include "controller/progress/line_copies.h"
@@ -22,7 +23,7 @@
 #include "controller/progress/uprobe_address.h"
 #include "controller/progress/usdt.h"
 #include "controller/progress/wrappers.h"
-#include "unwind/names.h"
+#include "unwind/names/names.h"
 
 namespace causalctl::progress {
 namespace {
@@ -103,11 +104,11 @@ std::vector<std::string> Resolver::matching_modules(const std::string& glob) {
   for (const auto& module : symbolizer_.modules()) {
     const auto file_name = std::filesystem::path(module.path).filename().string();
     all.push_back(file_name);
-    const bool is_named = unwind::path_ends_with(module.path, glob);
+    const bool is_named = path_ends_with(module.path, glob);
     if (is_named && !named) paths.clear();
     named = named || is_named;
     if (is_named ||
-        (!named && ((module.main && glob == "MAIN") || unwind::path_matches(module.path, glob)))) {
+        (!named && ((module.main && glob == "MAIN") || path_matches(module.path, glob)))) {
       paths.push_back(module.path);
     }
   }

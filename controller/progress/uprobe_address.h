@@ -15,7 +15,7 @@
 
 #include "controller/base/types.h"
 #include "disasm/decoder.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::progress {
 

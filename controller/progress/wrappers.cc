@@ -10,7 +10,7 @@
 #include "controller/progress/boundary.h"
 #include "controller/progress/code_loops.h"
 #include "controller/progress/code_steps.h"
-#include "unwind/call_site.h"
+#include "unwind/tables/call_site.h"
 
 namespace causalctl::progress {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::progress {
 

@@ -45,7 +45,7 @@
 #include "controller/tracee/code_bytes.h"
 #include "controller/tracee/end_watch.h"
 #include "controller/tracee/guardian/guardian.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::session {
 

@@ -16,9 +16,10 @@
 #include "controller/base/base_name.h"
 #include "controller/base/cgroup.h"
 #include "controller/base/number.h"
+#include "controller/base/paths.h"
 #include "controller/base/procfs.h"
 #include "controller/session/set_members.h"
-#include "unwind/names.h"
+#include "unwind/names/names.h"
 
 namespace causalctl::session {
 namespace {
@@ -178,7 +179,7 @@ std::vector<CgroupHierarchy> parse_hierarchies(std::string_view mountinfo) {
 namespace {
 
 std::string tidy_path(std::string_view path, std::string_view folder) {
-  std::string tidy = unwind::normal_path(path, folder);
+  std::string tidy = normal_path(path, folder);
   while (tidy.size() > 1 && tidy.ends_with('/')) tidy.pop_back();
   return tidy;
 }
@@ -256,7 +257,7 @@ std::string unit_glob(std::string_view name) {
     glob += c;
   }
   const auto at = glob.find("@.");
-  if (at != std::string::npos) glob.insert(at + 1, "*");
+  if (at != std::string::npos) glob.insert(at + 1, 1, '*');
   return glob;
 }
 

@@ -3,7 +3,7 @@
 
 #include "controller/base/types.h"
 #include "controller/session/recording.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::session {
 

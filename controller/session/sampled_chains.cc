@@ -8,7 +8,7 @@
 #include "controller/perf/session.h"
 #include "controller/symbols/call_chain.h"
 #include "controller/symbols/mappings.h"
-#include "unwind/unwinder.h"
+#include "unwind/stack/unwinder.h"
 
 namespace causalctl::session {
 namespace {

@@ -15,8 +15,8 @@
 #include "controller/tracee/inject/stopped_thread.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/reference_walk.h"
-#include "unwind/blocked_stack.h"
-#include "unwind/target_memory.h"
+#include "unwind/modules/target_memory.h"
+#include "unwind/stack/blocked_stack.h"
 
 namespace causalctl::stacks {
 namespace {

@@ -17,7 +17,7 @@
 #include "controller/base/types.h"
 #include "controller/report/stacks/model.h"
 #include "controller/tracee/brief_stop.h"
-#include "unwind/unwinder.h"
+#include "unwind/stack/unwinder.h"
 
 namespace causalctl::stacks {
 

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "controller/base/base_name.h"
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/stacks/waits.h"
@@ -22,10 +23,9 @@
 #include "controller/tracee/all_threads.h"
 #include "controller/tracee/freezer.h"
 #include "controller/tracee/process.h"
-#include "unwind/loaded_files.h"
-#include "unwind/names.h"
-#include "unwind/symbolizer.h"
-#include "unwind/target_memory.h"
+#include "unwind/modules/loaded_files.h"
+#include "unwind/modules/target_memory.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::stacks {
 namespace {
@@ -88,7 +88,7 @@ class Namer {
   std::string place(Address address) const {
     const unwind::MappedFile* file = file_at(address);
     if (file == nullptr) return fmt::format("{:#x}", address);
-    return fmt::format("{}+{:#x}", unwind::base_name(file->path), offset_in(*file, address));
+    return fmt::format("{}+{:#x}", base_name(file->path), offset_in(*file, address));
   }
   bool in_file(Address address) const { return file_at(address) != nullptr; }
 

@@ -19,7 +19,7 @@
 #include "controller/base/types.h"
 #include "controller/symbols/location.h"
 #include "controller/symbols/mappings.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::symbols {
 

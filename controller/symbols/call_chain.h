@@ -10,7 +10,7 @@
 
 #include "controller/base/types.h"
 #include "controller/perf/events.h"
-#include "unwind/unwinder.h"
+#include "unwind/stack/unwinder.h"
 
 namespace causalctl::symbols {
 

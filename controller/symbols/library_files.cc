@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "unwind/function_name.h"
+#include "unwind/names/function_name.h"
 
 namespace causalctl::symbols {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::symbols {
 

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "controller/base/clock.h"
-#include "unwind/vdso.h"
+#include "unwind/modules/vdso.h"
 
 namespace causalctl::symbols {
 namespace {

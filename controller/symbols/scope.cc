@@ -6,11 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "controller/base/base_name.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/base/paths.h"
 #include "controller/symbols/library_files.h"
 #include "controller/symbols/perf_map.h"
-#include "unwind/names.h"
+#include "unwind/names/names.h"
 
 namespace causalctl::symbols {
 namespace {
@@ -20,7 +22,7 @@ constexpr std::size_t kNearest = 3;
 }  // namespace
 
 bool module_matches(const unwind::Module& module, const std::string& glob) {
-  return glob == "MAIN" ? module.main : unwind::path_matches(module.path, glob);
+  return glob == "MAIN" ? module.main : path_matches(module.path, glob);
 }
 
 bool module_in_scope(const unwind::Module& module, const config::Scope& scope) {
@@ -31,7 +33,7 @@ bool module_in_scope(const unwind::Module& module, const config::Scope& scope) {
 bool file_in_scope(const std::string& path, const config::Scope& scope, const std::string& module) {
   if (scope.files.empty()) return !is_generated(path) && library_of(path, module).empty();
   return std::any_of(scope.files.begin(), scope.files.end(),
-                     [&](const std::string& glob) { return unwind::path_matches(path, glob); });
+                     [&](const std::string& glob) { return path_matches(path, glob); });
 }
 
 Wanted wanted_by(config::Scope scope) {
@@ -53,7 +55,7 @@ std::set<std::string> files_in_scope(const config::Scope& scope, unwind::Symboli
 void check_scope(const config::Scope& scope, unwind::Symbolizer& symbolizer, bool suspended) {
   const auto modules = symbolizer.modules();
   std::vector<std::string> names;
-  for (const unwind::Module& module : modules) names.emplace_back(unwind::base_name(module.path));
+  for (const unwind::Module& module : modules) names.emplace_back(base_name(module.path));
   std::vector<std::string> unmatched;
   for (const std::string& glob : scope.binaries) {
     // What the target compiles may come later.

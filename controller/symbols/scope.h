@@ -6,11 +6,11 @@
 
 #include "config/config.h"
 #include "controller/symbols/location.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::symbols {
 
-// A name or a path as unwind::path_matches() takes it; "MAIN" is the executable.
+// A name or a path as path_matches() takes it; "MAIN" is the executable.
 bool module_matches(const unwind::Module& module, const std::string& glob);
 
 bool module_in_scope(const unwind::Module& module, const config::Scope& scope);

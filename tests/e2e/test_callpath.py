@@ -290,9 +290,9 @@ def test_target_that_ends(options, program, tmp_path):
 @pytest.mark.parametrize("words, status, message", [
     (("999999999",), 3, "no such process: 999999999"),
     ((), 2, "give a PID or a name, or a program after --"),
-    (("1", "--period", "1us"), 2, "--period 1us"),
+    (("1", "--period", "1us"), 2, "--period: must be from 100us to 1s"),
     (("1", "--event", "page"), 2, "--event page"),
-    (("1", "--threads", "some"), 2, "--threads some"),
+    (("1", "--threads", "some"), 2, '--threads: "some" is not'),
     (("1", "--epoch", "10s"), 2, "--epoch 'every 10s'"),
     (("1", "--format", "svg"), 2, "svg"),
     (("--", "/nonexistent/program"), 2, "/nonexistent/program"),
@@ -301,6 +301,24 @@ def test_refused(options, tmp_path, words, status, message):
     done = run(options, "callpath", *words, folder=tmp_path)
     assert (done.returncode, message in done.stderr) == (status, True), done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_of_a_file(options, program, tmp_path):
+    """The command line wins, also for what is recorded."""
+    (tmp_path / "c.toml").write_text(
+        '[target]\nmatch = "no such program"\n'
+        '[callpath]\nduration = "1s"\nthreads = "by-name"\nevent = ["cpu"]\n')
+    with running(program) as pid:
+        report = recorded(options, tmp_path, "--config", "c.toml", pid)
+    assert report["pid"] == pid and report["wall_ns"] < 5e9
+    assert "blocked" not in [column["name"] for column in report["columns"]]
+    done = run(options, "callpath", "--config", "c.toml", folder=tmp_path)
+    assert done.returncode == 2 and "no process is called no such program" in done.stderr
+    (tmp_path / "c.toml").write_text(
+        f'[target]\ncommand = ["sh", "-c", "echo $WORD; exec {shlex.quote(str(program))}"]\n'
+        'env = { WORD = "from the file" }\n[callpath]\nduration = "1s"\n')
+    done = run(options, "callpath", "--config", "c.toml", folder=tmp_path)
+    assert done.returncode == 0 and "from the file" in done.stdout, done.stdout + done.stderr
 
 
 def test_a_log_of_which_only_a_part_of_a_line_is_left(options, program, tmp_path):

@@ -13,7 +13,7 @@ from test_callpath import Tree, check_refused, recorded, run, running_target
 from test_modules import compiled, running
 
 # Counting may cost as much as it likes.
-ALL = ("--max-slowdown", "1000")
+ALL = ("--max-event-cost", "1000")
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_several_functions_share_what_they_may_cost(options, program, tmp_path):
     """Each may be over its part by a burst of 10 ms."""
     with running(program, "rest", "0") as pid:
         report = recorded(options, tmp_path, pid, "--duration", "5s", "--count", "counted",
-                          "--count", "much", "--max-slowdown", "4")
+                          "--count", "much", "--max-event-cost", "4")
     costs = [count["counted_share"] * count["cost_share"] for count in report["counts"]]
     assert len(costs) == 2 and min(costs) > 0.005 and sum(costs) < 0.04 + 2 * 0.01, report["counts"]
 
@@ -148,7 +148,7 @@ def test_the_range_of_a_rate_holds_the_truth(options, program, tmp_path):
     each second."""
     with running(program, "fiftieth") as pid:
         report = recorded(options, tmp_path, pid, "--duration", "8s", "--count", "counted",
-                          "--count", "rarely", "--max-slowdown", "4")
+                          "--count", "rarely", "--max-event-cost", "4")
     counts = by_name(report)
     assert counts["rarely"]["exact"], report["counts"]
     truth = 50 * counts["rarely"]["per_second"]
@@ -164,7 +164,7 @@ def test_the_range_of_a_rate_holds_the_truth(options, program, tmp_path):
 def test_too_many_calls_say_what_they_cost(options, program, tmp_path):
     with running(program, "rest", "0") as pid:
         report = recorded(options, tmp_path, pid, "--duration", "3s", "--count", "counted",
-                          "--max-slowdown", "0.1")
+                          "--max-event-cost", "0.1")
     [count] = report["counts"]
     assert not count["exact"] and count["counted_share"] < 1, count
     assert count["cost_ns"] > 0 and count["per_second"] > 0

@@ -80,7 +80,7 @@ def test_a_dear_function_is_recorded_in_bursts(options, program, tmp_path):
     # The share's standard error is 0.009; of 3 s at the usual 3 % it would be 0.023. With more, a
     # program that gets a third of a core does not need bursts.
     with working(program, "mallocs") as pid:
-        report = recorded(options, tmp_path, pid, "--duration", "9s", "--max-slowdown", "10",
+        report = recorded(options, tmp_path, pid, "--duration", "9s", "--max-event-cost", "10",
                           "--event", "uprobe:malloc:rdi")
     check_share(report, "uprobe:malloc:rdi")
     assert [text for text in report["warnings"] if "in bursts" in text], report["warnings"]

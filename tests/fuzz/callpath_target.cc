@@ -1,9 +1,9 @@
 #include <string>
 
 #include "controller/base/error.h"
-#include "controller/callpath/filter.h"
-#include "controller/callpath/log.h"
-#include "controller/callpath/present.h"
+#include "controller/callpath/analysis/filter.h"
+#include "controller/callpath/analysis/present.h"
+#include "controller/callpath/record/log.h"
 #include "controller/report/callpath/render.h"
 #include "tests/fuzz/targets.h"
 

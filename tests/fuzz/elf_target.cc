@@ -12,8 +12,8 @@
 #include "controller/progress/usdt.h"
 #include "disasm/decoder.h"
 #include "tests/fuzz/targets.h"
-#include "unwind/module_index.h"
-#include "unwind/modules.h"
+#include "unwind/modules/modules.h"
+#include "unwind/names/module_index.h"
 
 namespace causalctl::fuzz {
 namespace {

@@ -5,8 +5,8 @@
 #include "controller/base/error.h"
 #include "tests/fuzz/targets.h"
 #include "tests/unit/unwind/elf_bytes.h"
-#include "unwind/elf_image.h"
-#include "unwind/go_table.h"
+#include "unwind/tables/elf_image.h"
+#include "unwind/tables/go_table.h"
 
 namespace causalctl::fuzz {
 namespace {

@@ -11,7 +11,7 @@
 #include "controller/session/process_table.h"
 #include "controller/tracee/process.h"
 #include "tests/fuzz/targets.h"
-#include "unwind/mapped_file.h"
+#include "unwind/modules/mapped_file.h"
 
 namespace causalctl::fuzz {
 namespace {

@@ -1,15 +1,16 @@
 #include "config/load.h"
 #include "config/text.h"
 #include "controller/base/error.h"
+#include "controller/base/paths.h"
 #include "controller/causal/engine/unit_of.h"
 #include "controller/progress/progress.h"
 #include "controller/report/short_names.h"
 #include "controller/report/text.h"
 #include "controller/symbols/scope.h"
 #include "tests/fuzz/targets.h"
-#include "unwind/demangle.h"
-#include "unwind/function_name.h"
-#include "unwind/names.h"
+#include "unwind/names/demangle.h"
+#include "unwind/names/function_name.h"
+#include "unwind/names/names.h"
 
 namespace causalctl::fuzz {
 namespace {
@@ -30,9 +31,9 @@ void read_name(const std::string& text) {
   unwind::simple_name(name);
   unwind::WrittenName(text).fit(text, name);
   unwind::nearest(text, {name, short_name, "main", ""}, 3);
-  unwind::path_ends_with(text, "b/c.c");
-  unwind::path_ends_with("/a/b/c.c", text);
-  unwind::normal_path(text, "/src");
+  path_ends_with(text, "b/c.c");
+  path_ends_with("/a/b/c.c", text);
+  normal_path(text, "/src");
   for (const std::size_t width : {0U, 1U, 7U, 40U}) {
     const std::string shown = report::shortened(report::printable(text), width);
     INVARIANT(report::columns(shown) <= width);

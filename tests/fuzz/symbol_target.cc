@@ -6,10 +6,10 @@
 
 #include "controller/base/error.h"
 #include "tests/fuzz/targets.h"
-#include "unwind/demangle.h"
-#include "unwind/function_name.h"
-#include "unwind/names.h"
-#include "unwind/nearest_functions.h"
+#include "unwind/names/demangle.h"
+#include "unwind/names/function_name.h"
+#include "unwind/names/names.h"
+#include "unwind/names/nearest_functions.h"
 
 namespace causalctl::fuzz {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "controller/base/error.h"
 #include "tests/fuzz/targets.h"
-#include "unwind/elf_image.h"
-#include "unwind/frame_table.h"
-#include "unwind/go_table.h"
+#include "unwind/tables/elf_image.h"
+#include "unwind/tables/frame_table.h"
+#include "unwind/tables/go_table.h"
 
 namespace causalctl::fuzz {
 namespace {

@@ -17,10 +17,10 @@
 #include "controller/base/error.h"
 #include "controller/perf/session.h"
 #include "controller/symbols/call_chain.h"
-#include "unwind/libunwind_steps.h"
-#include "unwind/sampled_stack.h"
-#include "unwind/target_images.h"
-#include "unwind/unwinder.h"
+#include "unwind/stack/libunwind_steps.h"
+#include "unwind/stack/sampled_stack.h"
+#include "unwind/stack/target_images.h"
+#include "unwind/stack/unwinder.h"
 
 namespace causalctl::unwind {
 namespace {

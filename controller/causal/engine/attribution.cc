@@ -4,11 +4,11 @@
 #include <numeric>
 #include <utility>
 
+#include "controller/base/base_name.h"
 #include "controller/base/uprobe_page.h"
 #include "controller/causal/engine/unit_of.h"
 #include "controller/causal/record/unit_names.h"
 #include "controller/symbols/call_chain.h"
-#include "unwind/names.h"
 
 namespace causalctl::causal {
 namespace {
@@ -299,7 +299,7 @@ Attribution::Known Attribution::known_of(const symbols::Location& location) {
   Known known;
   if (!unit) {
     known.place = place_of(location);
-    known.binary = unwind::base_name(location.module);
+    known.binary = base_name(location.module);
     known.nameless = is_nameless(location);
   }
   if (path_) {

@@ -31,7 +31,7 @@
 #include "controller/symbols/async_symbolizer.h"
 #include "controller/symbols/code_spots.h"
 #include "controller/symbols/mappings.h"
-#include "unwind/unwinder.h"
+#include "unwind/stack/unwinder.h"
 
 namespace causalctl::causal {
 

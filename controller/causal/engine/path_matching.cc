@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "unwind/function_name.h"
-#include "unwind/names.h"
+#include "controller/base/base_name.h"
+#include "unwind/names/function_name.h"
 
 namespace causalctl::causal {
 namespace {
@@ -29,7 +29,7 @@ PathFrames path_frames(const symbols::Location& location, std::size_t first, con
   if (location.frames.empty()) return {{0}, {""}, 0};
   PathFrames result;
   result.first = first;
-  const std::string_view module = unwind::base_name(location.module);
+  const std::string_view module = base_name(location.module);
   for (std::size_t i = 0; i < location.frames.size(); ++i) {
     const unwind::Frame& frame = location.frames[i];
     const bool is_outermost = i + 1 == location.frames.size();

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "unwind/function_name.h"
+#include "unwind/names/function_name.h"
 
 namespace causalctl::causal {
 namespace {

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "controller/base/base_name.h"
 #include "controller/base/error.h"
+#include "controller/base/paths.h"
 #include "controller/symbols/library_files.h"
 #include "controller/symbols/scope.h"
-#include "unwind/names.h"
+#include "unwind/names/names.h"
 
 namespace causalctl::causal {
 namespace {
@@ -17,7 +19,7 @@ Unit function_unit(const symbols::Location& location) {
   const unwind::Frame& frame = location.frames.back();
   const unwind::Frame& place = location.entry ? *location.entry : frame;
   return {frame.function, false,      frame.function,
-          place.file,     place.line, std::string(unwind::base_name(location.module))};
+          place.file,     place.line, std::string(base_name(location.module))};
 }
 
 // Returns the name of the function, or of what it is inlined into if it has none: compilers leave
@@ -52,12 +54,12 @@ std::optional<Unit> unit_of(const symbols::Location& location, const config::Sco
   if (in_scope < frames.size()) {
     if (scope.unit == config::Unit::function) return function_unit(location);
     const auto frame = frames.begin() + static_cast<std::ptrdiff_t>(in_scope);
-    return Unit{fmt::format("{}:{}", unwind::base_name(frame->file), frame->line),
+    return Unit{fmt::format("{}:{}", base_name(frame->file), frame->line),
                 true,
                 first_name(frame, frames.end()),
                 frame->file,
                 frame->line,
-                std::string(unwind::base_name(location.module))};
+                std::string(base_name(location.module))};
   }
   if (!scope.files.empty() || scope.unit == config::Unit::line) return std::nullopt;
   const bool is_of_library =
@@ -78,7 +80,7 @@ std::string place_of(const symbols::Location& location) {
     const auto library = symbols::library_of(known->file, location.module);
     if (!library.empty()) return std::string(library);
   }
-  std::string binary(unwind::base_name(location.module));
+  std::string binary(base_name(location.module));
   if (location.frames.empty()) return binary;  // it is out of scope
   const std::string& function = location.frames.back().function;
   if (function.empty()) return binary + ": code without symbols and unwind tables";
@@ -106,12 +108,12 @@ std::optional<std::string> missing_lines(const symbols::LineInformation& lines,
 std::string unmatched_files(const config::Scope& scope, const std::set<std::string>& files,
                             std::size_t nearest) {
   std::vector<std::string> names;
-  for (const std::string& file : files) names.emplace_back(unwind::base_name(file));
+  for (const std::string& file : files) names.emplace_back(base_name(file));
   std::vector<std::string> texts;
   for (const std::string& glob : scope.files) {
-    const auto fits = [&](const std::string& file) { return unwind::path_matches(file, glob); };
+    const auto fits = [&](const std::string& file) { return path_matches(file, glob); };
     if (std::any_of(files.begin(), files.end(), fits)) continue;
-    const auto near = unwind::nearest(unwind::base_name(glob), names, nearest);
+    const auto near = unwind::nearest(base_name(glob), names, nearest);
     texts.push_back(fmt::format("no source file matches --scope-file '{}'", glob));
     if (!near.empty()) texts.back() += fmt::format(" (nearest: {})", fmt::join(near, ", "));
   }

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "controller/base/base_name.h"
 #include "controller/base/error.h"
 #include "controller/causal/engine/unit_of.h"
 #include "controller/causal/experiments/named_function.h"
 #include "controller/causal/record/unit_names.h"
 #include "controller/symbols/scope.h"
-#include "unwind/names.h"
 
 namespace causalctl::causal {
 namespace {
@@ -43,7 +43,7 @@ std::optional<FoundStep> inlined_step(const Question& question) {
     if (!symbols::module_in_scope(module, question.scope)) continue;
     if (question.symbolizer.inlined_at(module.start, question.name, 1).empty()) continue;
     FoundStep found;
-    found.step = {question.name, "", std::string(unwind::base_name(module.path))};
+    found.step = {question.name, "", std::string(base_name(module.path))};
     found.step.only_inlined = true;
     found.unit.name = found.unit.function = question.name;
     found.unit.module = found.step.module;

@@ -6,7 +6,7 @@
 
 #include "config/config.h"
 #include "controller/causal/record/call_path.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::causal {
 

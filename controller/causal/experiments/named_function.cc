@@ -10,12 +10,13 @@
 #include "controller/base/brackets.h"
 #include "controller/base/error.h"
 #include "controller/base/number.h"
+#include "controller/base/paths.h"
 #include "controller/causal/engine/unit_of.h"
 #include "controller/causal/record/unit_names.h"
 #include "controller/progress/naming.h"
 #include "controller/progress/progress.h"
 #include "controller/symbols/scope.h"
-#include "unwind/names.h"
+#include "unwind/names/names.h"
 
 namespace causalctl::causal {
 namespace {
@@ -73,8 +74,7 @@ std::vector<NamedFunction> functions(const Words& words, const Question& questio
 }
 
 bool is_in(const Unit& unit, const std::string& place) {
-  return place.empty() || unwind::path_ends_with(unit.file, place) ||
-         unwind::path_matches(unit.module, place);
+  return place.empty() || path_ends_with(unit.file, place) || path_matches(unit.module, place);
 }
 
 // Lists the candidates, each with a file or a binary that tells it from the others.

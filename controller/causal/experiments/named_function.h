@@ -9,7 +9,7 @@
 
 #include "config/config.h"
 #include "controller/causal/record/experiment.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::causal {
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <variant>
 
-#include "unwind/function_name.h"
+#include "unwind/names/function_name.h"
 
 namespace causalctl::causal {
 namespace {

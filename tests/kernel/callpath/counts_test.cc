@@ -1,5 +1,5 @@
 // Calls of a real process that are counted by uprobes, which come and go.
-#include "controller/callpath/counts.h"
+#include "controller/callpath/run/counts.h"
 
 #include <catch2/catch.hpp>
 #include <vector>

@@ -24,7 +24,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
-#include "controller/callpath/run.h"
+#include "controller/callpath/run/run.h"
 #include "tests/support/skip.h"
 
 namespace causalctl::callpath {

@@ -7,7 +7,7 @@
 
 #include "controller/symbols/call_chain.h"
 #include "tests/kernel/unwind/target_program.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::session {
 namespace {

@@ -13,7 +13,7 @@
 #include "controller/stacks/take.h"
 #include "controller/stacks/walk.h"
 #include "tests/kernel/tracee/target_process.h"
-#include "unwind/blocked_stack.h"
+#include "unwind/stack/blocked_stack.h"
 
 namespace causalctl::stacks {
 namespace {

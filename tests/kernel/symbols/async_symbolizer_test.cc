@@ -10,9 +10,9 @@
 #include <optional>
 #include <stdexcept>
 
+#include "controller/base/base_name.h"
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
-#include "unwind/names.h"
 
 namespace causalctl::symbols {
 namespace {
@@ -64,7 +64,7 @@ TEST_CASE("an answer has the frames, and where the function begins", "[symbols]"
   AsyncSymbolizer symbolizer(std::make_unique<unwind::Symbolizer>(getpid()), only_main);
   const auto entry = reinterpret_cast<Address>(&symbolized_function);
   const Location inside = answer_for(symbolizer, entry + 4);
-  CHECK(unwind::base_name(inside.module) == "kernel_tests");
+  CHECK(base_name(inside.module) == "kernel_tests");
   REQUIRE(inside.frames.size() == 1);
   CHECK(inside.frames.front().line == kLineOfSymbolized);
   CHECK(inside.frames.front().entry == entry);
@@ -104,7 +104,7 @@ TEST_CASE("an answer at once is the same, and waits for what was asked before", 
 TEST_CASE("of a module that is not wanted only the file is answered", "[symbols]") {
   AsyncSymbolizer symbolizer(std::make_unique<unwind::Symbolizer>(getpid()), only_main);
   const Location unwanted = answer_for(symbolizer, reinterpret_cast<Address>(&::getppid));
-  CHECK(unwind::base_name(unwanted.module).starts_with("lib"));
+  CHECK(base_name(unwanted.module).starts_with("lib"));
   CHECK(unwanted.frames.empty());
   CHECK(answer_for(symbolizer, 16).module.empty());
 }

@@ -12,10 +12,10 @@
 #include "controller/perf/session.h"
 #include "controller/symbols/call_chain.h"
 #include "tests/kernel/unwind/target_program.h"
-#include "unwind/libunwind_steps.h"
-#include "unwind/sampled_stack.h"
-#include "unwind/target_memory.h"
-#include "unwind/unwinder.h"
+#include "unwind/modules/target_memory.h"
+#include "unwind/stack/libunwind_steps.h"
+#include "unwind/stack/sampled_stack.h"
+#include "unwind/stack/unwinder.h"
 
 namespace causalctl::unwind {
 namespace {

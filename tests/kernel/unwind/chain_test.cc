@@ -1,5 +1,5 @@
 // Tests how chains are followed and where they end, on stacks made by hand of code in this program.
-#include "unwind/chain.h"
+#include "unwind/stack/chain.h"
 
 #include <asm/perf_regs.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "unwind/unwinder.h"
+#include "unwind/stack/unwinder.h"
 
 // clang-format off
 asm(R"(

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "tests/kernel/unwind/target_program.h"
-#include "unwind/module_index.h"
+#include "unwind/names/module_index.h"
 
 namespace causalctl::unwind {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "tests/kernel/unwind/symbol_checks.h"
 #include "tests/kernel/unwind/target_program.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::unwind {
 namespace {

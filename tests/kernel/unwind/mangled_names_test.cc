@@ -5,7 +5,7 @@
 
 #include "controller/base/error.h"
 #include "controller/progress/progress.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace {
 volatile int marker;

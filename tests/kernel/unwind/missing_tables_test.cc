@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "unwind/unwinder.h"
+#include "unwind/stack/unwinder.h"
 
 // clang-format off
 asm(R"(

@@ -22,8 +22,8 @@
 #include "controller/perf/session.h"
 #include "controller/symbols/call_chain.h"
 #include "tests/kernel/unwind/target_program.h"
-#include "unwind/symbolizer.h"
-#include "unwind/unwinder.h"
+#include "unwind/names/symbolizer.h"
+#include "unwind/stack/unwinder.h"
 
 namespace causalctl::unwind {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "controller/base/procfs.h"
 #include "tests/kernel/unwind/target_program.h"
-#include "unwind/image_files.h"
-#include "unwind/unwinder.h"
+#include "unwind/modules/image_files.h"
+#include "unwind/stack/unwinder.h"
 
 namespace causalctl::unwind {
 namespace {

@@ -1,5 +1,5 @@
 // Tests on memory of this process what mending a hole touches.
-#include "unwind/stack_holes.h"
+#include "unwind/stack/stack_holes.h"
 
 #include <asm/perf_regs.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include "controller/base/fd.h"
 #include "controller/base/procfs.h"
-#include "unwind/unwinder.h"
+#include "unwind/stack/unwinder.h"
 
 namespace causalctl::unwind {
 namespace {

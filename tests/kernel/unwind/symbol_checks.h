@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tests/kernel/unwind/target_program.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::unwind {
 

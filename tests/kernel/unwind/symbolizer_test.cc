@@ -1,5 +1,5 @@
 // Tests the symbolizer with programs that know their own symbols, built by different compilers.
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -17,7 +17,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "unwind/target_memory.h"
+#include "unwind/modules/target_memory.h"
 
 namespace causalctl::unwind {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "controller/base/fd.h"
 #include "controller/base/types.h"
-#include "unwind/registers.h"
+#include "unwind/stack/registers.h"
 
 namespace causalctl::unwind {
 

@@ -1,5 +1,5 @@
 // Tests the unwinder on a real stack: a comparison function that qsort of libc called.
-#include "unwind/unwinder.h"
+#include "unwind/stack/unwinder.h"
 
 #include <asm/perf_regs.h>
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "tests/kernel/unwind/target_program.h"
-#include "unwind/symbolizer.h"
+#include "unwind/names/symbolizer.h"
 
 namespace causalctl::unwind {
 namespace {

@@ -1,4 +1,4 @@
-#include "controller/callpath/call_tree.h"
+#include "controller/callpath/record/call_tree.h"
 
 #include <array>
 #include <catch2/catch.hpp>

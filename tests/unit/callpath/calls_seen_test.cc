@@ -1,4 +1,4 @@
-#include "controller/callpath/calls_seen.h"
+#include "controller/callpath/record/calls_seen.h"
 
 #include <catch2/catch.hpp>
 #include <random>

@@ -1,4 +1,4 @@
-#include "controller/callpath/copy_size.h"
+#include "controller/callpath/engine/copy_size.h"
 
 #include <catch2/catch.hpp>
 

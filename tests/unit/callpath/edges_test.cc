@@ -1,6 +1,6 @@
 // Calls that are certain to be new: the rules one by one, and programs that call at random, of
 // which the true number of calls that the samples have seen is known.
-#include "controller/callpath/edges.h"
+#include "controller/callpath/engine/edges.h"
 
 #include <catch2/catch.hpp>
 #include <cstdint>

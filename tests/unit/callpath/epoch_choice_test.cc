@@ -1,10 +1,10 @@
-#include "controller/callpath/epoch_choice.h"
+#include "controller/callpath/analysis/epoch_choice.h"
 
 #include <array>
 #include <catch2/catch.hpp>
 
 #include "controller/base/error.h"
-#include "controller/callpath/present.h"
+#include "controller/callpath/analysis/present.h"
 #include "controller/report/callpath/render.h"
 #include "tests/unit/callpath/recordings.h"
 

@@ -1,4 +1,4 @@
-#include "controller/callpath/epochs.h"
+#include "controller/callpath/run/epochs.h"
 
 #include <catch2/catch.hpp>
 

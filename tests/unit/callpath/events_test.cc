@@ -1,9 +1,9 @@
 #include <catch2/catch.hpp>
 
 #include "controller/base/error.h"
-#include "controller/callpath/event_cost.h"
-#include "controller/callpath/event_spec.h"
-#include "controller/callpath/watched_events.h"
+#include "controller/callpath/record/event_spec.h"
+#include "controller/callpath/run/event_cost.h"
+#include "controller/callpath/run/watched_events.h"
 
 namespace causalctl::callpath {
 namespace {

@@ -1,12 +1,12 @@
-#include "controller/callpath/group_rows.h"
+#include "controller/callpath/analysis/group_rows.h"
 
 #include <array>
 #include <catch2/catch.hpp>
 #include <map>
 
 #include "controller/base/fields.h"
-#include "controller/callpath/filter.h"
-#include "controller/callpath/present.h"
+#include "controller/callpath/analysis/filter.h"
+#include "controller/callpath/analysis/present.h"
 #include "tests/unit/callpath/recordings.h"
 
 namespace causalctl::callpath {

@@ -1,7 +1,9 @@
-#include "controller/callpath/kernel_part.h"
+#include "controller/callpath/places/kernel_part.h"
 
 #include <catch2/catch.hpp>
 #include <string>
+
+#include "controller/callpath/record/folded_kernel.h"
 
 namespace causalctl::callpath {
 namespace {

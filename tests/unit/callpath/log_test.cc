@@ -1,10 +1,10 @@
-#include "controller/callpath/log.h"
+#include "controller/callpath/record/log.h"
 
 #include <catch2/catch.hpp>
 #include <random>
 
 #include "controller/base/error.h"
-#include "controller/callpath/calls_seen.h"
+#include "controller/callpath/record/calls_seen.h"
 #include "tests/support/folder.h"
 #include "tests/unit/callpath/recordings.h"
 

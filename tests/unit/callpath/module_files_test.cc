@@ -1,4 +1,4 @@
-#include "controller/callpath/module_files.h"
+#include "controller/callpath/places/module_files.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>

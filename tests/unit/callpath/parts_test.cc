@@ -1,8 +1,8 @@
-#include "controller/callpath/parts.h"
+#include "controller/callpath/record/parts.h"
 
 #include <catch2/catch.hpp>
 
-#include "controller/callpath/log.h"
+#include "controller/callpath/record/log.h"
 #include "tests/support/folder.h"
 #include "tests/unit/callpath/recordings.h"
 

@@ -1,4 +1,4 @@
-#include "controller/callpath/present_sides.h"
+#include "controller/callpath/analysis/present_sides.h"
 
 #include <array>
 #include <catch2/catch.hpp>
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "controller/base/error.h"
-#include "controller/callpath/filter.h"
-#include "controller/callpath/matching.h"
-#include "controller/callpath/present.h"
+#include "controller/callpath/analysis/filter.h"
+#include "controller/callpath/analysis/matching.h"
+#include "controller/callpath/analysis/present.h"
 #include "controller/report/callpath/difference.h"
 #include "tests/unit/callpath/recordings.h"
 

@@ -1,4 +1,4 @@
-#include "controller/callpath/present.h"
+#include "controller/callpath/analysis/present.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "controller/base/error.h"
-#include "controller/callpath/expansion.h"
-#include "controller/callpath/filter.h"
+#include "controller/callpath/analysis/expansion.h"
+#include "controller/callpath/analysis/filter.h"
 #include "tests/unit/callpath/recordings.h"
 
 namespace causalctl::callpath {

@@ -1,9 +1,9 @@
-#include "controller/callpath/present_time.h"
+#include "controller/callpath/analysis/present_time.h"
 
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "controller/callpath/present.h"
+#include "controller/callpath/analysis/present.h"
 #include "controller/report/callpath/head.h"
 #include "tests/unit/callpath/recordings.h"
 

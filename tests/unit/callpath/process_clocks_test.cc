@@ -1,4 +1,4 @@
-#include "controller/callpath/process_clocks.h"
+#include "controller/callpath/engine/process_clocks.h"
 
 #include <catch2/catch.hpp>
 #include <set>

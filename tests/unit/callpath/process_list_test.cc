@@ -1,7 +1,9 @@
-#include "controller/callpath/process_list.h"
+#include "controller/callpath/engine/process_list.h"
 
 #include <catch2/catch.hpp>
 #include <map>
+
+#include "controller/callpath/record/limits.h"
 
 namespace causalctl::callpath {
 namespace {

@@ -1,4 +1,4 @@
-#include "controller/callpath/process_places.h"
+#include "controller/callpath/places/process_places.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -12,6 +12,7 @@
 #include <fstream>
 #include <string>
 
+#include "controller/callpath/record/limits.h"
 #include "tests/support/folder.h"
 
 namespace causalctl {

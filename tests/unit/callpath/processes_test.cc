@@ -1,5 +1,5 @@
 // None of these processes exists: all that is known of them is what events tell.
-#include "controller/callpath/processes.h"
+#include "controller/callpath/engine/processes.h"
 
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
-#include "controller/callpath/recorder.h"
+#include "controller/callpath/engine/recorder.h"
 
 #include <catch2/catch.hpp>
 
-#include "controller/callpath/calls_seen.h"
+#include "controller/callpath/record/calls_seen.h"
 #include "tests/unit/callpath/threads.h"
 
 namespace causalctl {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/callpath/recording.h"
+#include "controller/callpath/record/recording.h"
 
 namespace causalctl::callpath {
 

@@ -1,10 +1,10 @@
-#include "controller/callpath/scaled_counts.h"
+#include "controller/callpath/analysis/scaled_counts.h"
 
 #include <array>
 #include <catch2/catch.hpp>
 #include <numeric>
 
-#include "controller/callpath/present.h"
+#include "controller/callpath/analysis/present.h"
 #include "controller/report/callpath/head.h"
 #include "controller/report/callpath/render.h"
 #include "tests/unit/callpath/recordings.h"

@@ -1,5 +1,5 @@
 // What is known of calls of which some pieces of time were counted.
-#include "controller/callpath/strata.h"
+#include "controller/callpath/record/strata.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "controller/callpath/event_cost.h"
+#include "controller/callpath/run/event_cost.h"
 
 namespace causalctl::callpath {
 namespace {

@@ -1,4 +1,4 @@
-#include "controller/callpath/table_gaps.h"
+#include "controller/callpath/engine/table_gaps.h"
 
 #include <catch2/catch.hpp>
 

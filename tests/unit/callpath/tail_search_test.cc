@@ -1,4 +1,4 @@
-#include "controller/callpath/tail_search.h"
+#include "controller/callpath/places/tail_search.h"
 
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "controller/callpath/jumps.h"
-#include "unwind/call_site.h"
+#include "controller/callpath/places/jumps.h"
+#include "unwind/tables/call_site.h"
 
 namespace causalctl::callpath {
 namespace {

@@ -1,9 +1,10 @@
-#include "controller/callpath/thread_groups.h"
+#include "controller/callpath/engine/thread_groups.h"
 
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "controller/callpath/present.h"
+#include "controller/callpath/analysis/present.h"
+#include "controller/callpath/record/limits.h"
 #include "tests/unit/callpath/recordings.h"
 #include "tests/unit/callpath/threads.h"
 

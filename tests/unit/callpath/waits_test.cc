@@ -1,9 +1,9 @@
-#include "controller/callpath/waits.h"
+#include "controller/callpath/engine/waits.h"
 
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "controller/callpath/shares.h"
+#include "controller/callpath/record/shares.h"
 #include "tests/unit/callpath/threads.h"
 
 namespace causalctl {

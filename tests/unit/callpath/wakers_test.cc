@@ -1,4 +1,4 @@
-#include "controller/callpath/wakers.h"
+#include "controller/callpath/engine/wakers.h"
 
 #include <catch2/catch.hpp>
 

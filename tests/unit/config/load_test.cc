@@ -110,6 +110,32 @@ predict = { log = "profile.jsonl", unit = "hash.c:217", speedup = 96 }
   CHECK(c.output.format == "coz");
 }
 
+TEST_CASE("a recording of call paths has a table of its own", "[config]") {
+  const config::Config c = parse(R"(
+[callpath]
+duration = "90s"
+period = "2ms"
+event = ["cpu", "page-faults"]
+count = ["f"]
+wakers = true
+max_event_cost = 0.5
+threads = "by-name"
+epoch = ["every 10s"]
+log = "paths.jsonl"
+)",
+                                 "c.toml");
+  CHECK(c.callpath.duration_ns == 90 * kSecond);
+  CHECK(c.callpath.period_ns == 2 * kMillisecond);
+  CHECK(c.callpath.events == std::vector<std::string>{"cpu", "page-faults"});
+  CHECK(c.callpath.counts == std::vector<std::string>{"f"});
+  CHECK(c.callpath.wakers);
+  CHECK(c.callpath.max_event_cost_percent == 0.5);
+  CHECK(c.callpath.threads == config::Grouping::by_name);
+  CHECK(c.callpath.epochs == std::vector<std::string>{"every 10s"});
+  CHECK(c.callpath.log == "paths.jsonl");
+  CHECK(config::config_json(c) == config::config_json(config::Config{}));  // not of a profile
+}
+
 TEST_CASE("an empty configuration has the defaults", "[config]") {
   const config::Config c = parse("", "c.toml");
   CHECK(c.experiment.duration_ns == 500 * kMillisecond);

@@ -15,15 +15,20 @@
 namespace causalctl {
 
 using commands::ProfileOptions;
+using commands::RecordingOptions;
 
 namespace {
 
-config::Config merged(std::vector<std::string> arguments) {
+template <typename Options, typename... Others>
+config::Config merged_by(std::vector<std::string> arguments, Others... others) {
   CLI::App app;
-  const ProfileOptions options(app, true);
+  const Options options(app, others...);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 expects them reversed
   app.parse(arguments);
   return options.config();
+}
+config::Config merged(std::vector<std::string> arguments) {
+  return merged_by<ProfileOptions>(std::move(arguments), true);
 }
 
 class File {
@@ -41,6 +46,17 @@ class File {
 };
 
 }  // namespace
+
+TEST_CASE("a recording's options stand over the file", "[config]") {
+  const File file("[callpath]\nthreads = \"each\"\nepoch = [\"dlopen\"]\nwakers = true\n");
+  const config::Config c =
+      merged_by<RecordingOptions>({"--config", file.path(), "--threads", "by-start", "--set",
+                                   "callpath.max_event_cost=7", "-o", "x.jsonl"});
+  CHECK(c.callpath.threads == config::Grouping::by_start);
+  CHECK(c.callpath.epochs == std::vector<std::string>{"dlopen"});
+  CHECK((c.callpath.wakers && c.callpath.max_event_cost_percent == 7));
+  CHECK(c.callpath.log == "x.jsonl");
+}
 
 TEST_CASE("options stand over the file, lists whole", "[config]") {
   const File file(R"(

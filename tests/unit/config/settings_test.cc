@@ -1,5 +1,8 @@
-// docs/configuration.md and docs/ab.md have each setting with its option, range and default.
+// docs/configuration.md, docs/ab.md and docs/callpath.md have each setting with its option, range
+// and default.
 #include "config/settings.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -60,6 +63,7 @@ std::string ab_key(const std::string& key) {
 std::string default_of(const Setting& setting) {
   const config::Json value = setting.print(config::Config{});
   if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) return fmt::format("{}", value.get<double>());  // "3", not "3.0"
   return value.is_number() || value.is_boolean() ? value.dump() : "";
 }
 
@@ -85,7 +89,7 @@ TEST_CASE("docs/configuration.md has each setting of a profile", "[config]") {
   const Documents keys = read_tables("configuration.md", "");
   std::set<std::string> known;
   for (const Setting& setting : config::settings()) {
-    if (setting.key.starts_with("ab.")) continue;
+    if (setting.key.starts_with("ab.") || setting.key.starts_with("callpath.")) continue;
     known.insert(setting.key);
     check_document(setting, keys, setting.key);
     const auto& [option, value, fallback] = keys.at(setting.key);
@@ -102,6 +106,15 @@ TEST_CASE("docs/ab.md has each setting of a comparison", "[config]") {
   const Documents keys = read_tables("ab.md", "ab");
   for (const Setting& setting : config::settings()) {
     if (setting.key.starts_with("ab.")) check_document(setting, keys, ab_key(setting.key));
+  }
+}
+
+TEST_CASE("docs/callpath.md has each setting of a recording", "[config]") {
+  const Documents keys = read_tables("callpath.md", "callpath");
+  for (const Setting& setting : config::settings()) {
+    if (!setting.key.starts_with("callpath.")) continue;
+    check_document(setting, keys, setting.key);
+    CHECK(contains(keys.at(setting.key).fallback, default_of(setting)));
   }
 }
 

@@ -7,8 +7,8 @@
 #include "config/load.h"
 #include "config/text.h"
 #include "controller/progress/progress.h"
-#include "unwind/demangle.h"
-#include "unwind/function_name.h"
+#include "unwind/names/demangle.h"
+#include "unwind/names/function_name.h"
 
 namespace causalctl {
 

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "controller/base/proportion.h"
-#include "controller/callpath/present.h"
+#include "controller/callpath/analysis/present.h"
 #include "controller/report/callpath/json_text.h"
 #include "controller/report/callpath/labels.h"
 #include "controller/report/callpath/render.h"

@@ -6,7 +6,7 @@
 #include <random>
 #include <sstream>
 
-#include "controller/callpath/present_sides.h"
+#include "controller/callpath/analysis/present_sides.h"
 #include "controller/report/callpath/render.h"
 #include "controller/report/text.h"
 #include "tests/support/golden.h"

@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "controller/callpath/log.h"
-#include "controller/callpath/log_rows.h"
+#include "controller/callpath/record/log.h"
+#include "controller/callpath/record/log_rows.h"
 #include "controller/causal/record/experiment.h"
 #include "tests/unit/report/golden_path.h"
 

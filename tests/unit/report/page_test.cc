@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "controller/callpath/present.h"
+#include "controller/callpath/analysis/present.h"
 #include "controller/report/callpath/head.h"
 #include "controller/report/callpath/render.h"
 #include "controller/report/page/assets.h"

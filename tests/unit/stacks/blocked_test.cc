@@ -9,7 +9,7 @@
 #include "controller/base/procfs.h"
 #include "controller/stacks/waits.h"
 #include "controller/stacks/walk.h"
-#include "unwind/blocked_stack.h"
+#include "unwind/stack/blocked_stack.h"
 
 namespace causalctl {
 

@@ -5,9 +5,9 @@
 #include <catch2/catch.hpp>
 
 #include "controller/base/clock.h"
-#include "controller/callpath/places.h"
-#include "controller/callpath/process_places.h"
-#include "unwind/unwinder.h"
+#include "controller/callpath/places/places.h"
+#include "controller/callpath/places/process_places.h"
+#include "unwind/stack/unwinder.h"
 
 namespace causalctl::symbols {
 namespace {

@@ -1,4 +1,4 @@
-#include "unwind/call_site.h"
+#include "unwind/tables/call_site.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,13 +1,12 @@
 // Symbols are untrusted: some of a few hundred characters have names of gigabytes.
-#include "unwind/demangle.h"
+#include "unwind/names/demangle.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 #include <string_view>
 
-#include "unwind/function_name.h"
-#include "unwind/names.h"
+#include "unwind/names/function_name.h"
 
 namespace causalctl::unwind {
 namespace {

@@ -1,4 +1,4 @@
-#include "unwind/elf_image.h"
+#include "unwind/tables/elf_image.h"
 
 #include <elf.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 
 #include "tests/unit/unwind/elf_bytes.h"
-#include "unwind/function_bounds.h"
+#include "unwind/tables/function_bounds.h"
 
 namespace causalctl::unwind {
 namespace {

@@ -1,4 +1,4 @@
-#include "unwind/followed_files.h"
+#include "unwind/modules/followed_files.h"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

@@ -1,6 +1,6 @@
 // Tests how entries of .eh_frame are read whose addresses and augmentation are written in different
 // ways; the entries of real files are those of frame_table_test.cc.
-#include "unwind/frame_entry.h"
+#include "unwind/tables/frame_entry.h"
 
 #include <catch2/catch.hpp>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Tests rows of entries whose instructions are written by hand, mainly damaged ones; those of real
 // files are compared with libdw's in frame_table_test.cc.
-#include "unwind/frame_row.h"
+#include "unwind/tables/frame_row.h"
 
 #include <catch2/catch.hpp>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Tests the rules of an unwind table: this program's own, of code whose CFI is written by hand
 // below.
-#include "unwind/frame_table.h"
+#include "unwind/tables/frame_table.h"
 
 #include <fcntl.h>
 #include <link.h>
@@ -16,7 +16,7 @@
 #include "controller/base/fd.h"
 #include "tests/unit/unwind/elf_bytes.h"
 #include "tests/unit/unwind/libdw_rules.h"
-#include "unwind/function_bounds.h"
+#include "unwind/tables/function_bounds.h"
 
 // clang-format off
 asm(R"(

@@ -1,9 +1,9 @@
-#include "unwind/function_name.h"
+#include "unwind/names/function_name.h"
 
 #include <catch2/catch.hpp>
 
-#include "unwind/demangle.h"
-#include "unwind/nearest_functions.h"
+#include "unwind/names/demangle.h"
+#include "unwind/names/nearest_functions.h"
 
 namespace causalctl::unwind {
 namespace {

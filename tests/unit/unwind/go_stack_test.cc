@@ -1,5 +1,5 @@
 // Tests the way from Go's system stack back to the goroutine, on a stack made by hand.
-#include "unwind/go_stack.h"
+#include "unwind/stack/go_stack.h"
 
 #include <catch2/catch.hpp>
 #include <map>

@@ -1,6 +1,6 @@
 // Tests the reader of .gopclntab on tables made by hand, in the layouts of Go's versions, and on
 // damaged ones.
-#include "unwind/go_table.h"
+#include "unwind/tables/go_table.h"
 
 #include <elf.h>
 

@@ -1,4 +1,4 @@
-#include "unwind/image_files.h"
+#include "unwind/modules/image_files.h"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -12,7 +12,7 @@
 
 #include "tests/support/folder.h"
 #include "tests/unit/unwind/elf_bytes.h"
-#include "unwind/vdso.h"
+#include "unwind/modules/vdso.h"
 
 namespace causalctl::unwind {
 namespace {

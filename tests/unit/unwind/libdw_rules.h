@@ -10,7 +10,7 @@
 #include <span>
 
 #include "controller/base/types.h"
-#include "unwind/frame_row.h"
+#include "unwind/tables/frame_row.h"
 
 namespace causalctl::unwind {
 

@@ -1,11 +1,11 @@
-#include "unwind/mapped_file.h"
+#include "unwind/modules/mapped_file.h"
 
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
 
 #include "controller/base/loader.h"
-#include "unwind/module_file.h"
+#include "unwind/modules/module_file.h"
 
 namespace causalctl::unwind {
 

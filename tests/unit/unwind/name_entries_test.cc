@@ -1,4 +1,4 @@
-#include "unwind/name_entries.h"
+#include "unwind/names/name_entries.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

@@ -1,9 +1,10 @@
-#include "unwind/names.h"
+#include "unwind/names/names.h"
 
 #include <catch2/catch.hpp>
 #include <random>
 
 #include "controller/base/edit_distance.h"
+#include "controller/base/paths.h"
 
 namespace causalctl::unwind {
 namespace {

@@ -1,4 +1,4 @@
-#include "unwind/obstacle.h"
+#include "unwind/modules/obstacle.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Tests what is kept of deep stacks, on memory of this process.
-#include "unwind/outer_part.h"
+#include "unwind/stack/outer_part.h"
 
 #include <unistd.h>
 

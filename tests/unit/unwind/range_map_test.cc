@@ -1,4 +1,4 @@
-#include "unwind/range_map.h"
+#include "unwind/tables/range_map.h"
 
 #include <catch2/catch.hpp>
 

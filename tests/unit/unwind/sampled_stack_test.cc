@@ -1,5 +1,5 @@
 // Tests what is read beyond the copy of a stack, on memory of this process.
-#include "unwind/sampled_stack.h"
+#include "unwind/stack/sampled_stack.h"
 
 #include <unistd.h>
 

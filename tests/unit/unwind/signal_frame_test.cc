@@ -1,5 +1,5 @@
 // Tests signal frames on one that the kernel makes, for a signal that this test sends itself.
-#include "unwind/signal_frame.h"
+#include "unwind/stack/signal_frame.h"
 
 #include <asm/perf_regs.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "unwind/chain.h"
+#include "unwind/stack/chain.h"
 
 namespace causalctl::unwind {
 namespace {

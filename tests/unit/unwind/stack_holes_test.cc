@@ -1,5 +1,5 @@
 // Tests the reader of /proc/PID/task/TID/syscall on its texts.
-#include "unwind/stack_holes.h"
+#include "unwind/stack/stack_holes.h"
 
 #include <catch2/catch.hpp>
 

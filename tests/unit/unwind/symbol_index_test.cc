@@ -1,4 +1,4 @@
-#include "unwind/symbol_index.h"
+#include "unwind/names/symbol_index.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "unwind/target_file.h"
+#include "unwind/modules/target_file.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

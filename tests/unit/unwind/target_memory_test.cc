@@ -1,4 +1,4 @@
-#include "unwind/target_memory.h"
+#include "unwind/modules/target_memory.h"
 
 #include <array>
 #include <catch2/catch.hpp>

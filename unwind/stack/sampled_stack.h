@@ -1,0 +1,84 @@
+// The stack of a sample: its copy, and what lies beyond the copy, which is read from the target.
+//
+// The target runs on after the sample. So before the first word from outside is taken, the last
+// return address that was found in the copy must still be where it was: the call is still under way
+// then, most likely, and so are those above it. If it has changed, nothing is read from outside;
+// and after the last word it must still not have.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "unwind/modules/target_memory.h"
+
+namespace causalctl::unwind {
+
+class SampledStack {
+ public:
+  explicit SampledStack(Pid target) : target_(target) {}
+
+  // `still`: the thread does not run, so what is read from the target is as old as the copy. The
+  // copy is borrowed.
+  void start(Address sp, std::span<const std::byte> copy, bool still = false);
+
+  Address sp() const { return sp_; }
+  // Returns the word there, or nullopt if it cannot be had.
+  std::optional<Address> word(Address address) {
+    const Address offset = address - sp_;
+    if (offset >= copy_.size() || copy_.size() - offset < sizeof(Address)) return live(address);
+    Address value = 0;
+    std::memcpy(&value, copy_.data() + offset, sizeof value);
+    return value;
+  }
+  // Fills all of the bytes, or returns false.
+  bool read(Address address, std::span<std::byte> bytes);
+  // Remembers that this word of the stack was taken for a return address.
+  void has_return_address(Address at, Address value) {
+    if (at - sp_ < copy_.size()) last_ = Slot{at, value};
+  }
+
+  bool has(Address address) const { return address - sp_ < copy_.size(); }
+  // Reads nothing more from outside: the chain goes on in another stack, of which nothing tells
+  // whether its calls are still those of the sample.
+  void leave() { left_ = !still_; }
+  bool left() const { return left_; }
+  // Returns whether what was read from outside can be believed: the last return address of the copy
+  // is still in its place.
+  bool is_still_unchanged();
+
+  bool read_live() const { return read_live_; }  // since start()
+  bool failed_live() const { return failed_; }   // something was not in the copy, or has changed
+
+ private:
+  struct Slot {
+    Address at = 0;
+    Address value = 0;
+  };
+  struct Block {
+    Address start = 0;
+    std::vector<std::byte> bytes;
+  };
+
+  std::optional<Address> live(Address address);
+  bool has_changed();
+  std::span<const std::byte> block_at(Address address);
+
+  Pid target_;
+  Address sp_ = 0;
+  std::span<const std::byte> copy_;
+  std::optional<Slot> last_;
+  std::optional<bool> changed_;
+  bool still_ = false;
+  bool left_ = false;
+  bool read_live_ = false;
+  bool failed_ = false;
+  std::vector<Block> blocks_;  // those beyond used_ are kept for their memory
+  std::size_t used_ = 0;
+};
+
+}  // namespace causalctl::unwind
