@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,10 +15,8 @@
 
 #include "config/config.h"
 #include "config/text.h"
-#include "controller/base/ends.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
-#include "controller/base/procfs.h"
 #include "controller/callpath/record/calls_seen.h"
 #include "controller/callpath/record/event_spec.h"
 #include "controller/callpath/record/folded_kernel.h"
@@ -31,14 +30,13 @@
 #include "controller/commands/process_set_options.h"
 #include "controller/progress/naming.h"
 #include "controller/progress/progress.h"
-#include "controller/session/children.h"
 #include "controller/session/identity.h"
 #include "controller/session/process_set.h"
 #include "controller/session/status_line.h"
 #include "controller/session/target_end.h"
+#include "controller/session/watch.h"
 #include "controller/session/write_or_end.h"
 #include "controller/tracee/adoption.h"
-#include "controller/tracee/end_watch.h"
 #include "controller/tracee/guardian/guardian.h"
 #include "unwind/modules/obstacle.h"
 #include "unwind/names/symbolizer.h"
@@ -100,21 +98,19 @@ void require_samples(const callpath::Recording& recording, bool waits) {
                           recording.set.empty() ? "the process" : "the processes"));
 }
 
-// What is recorded, and what is to be done with it at its times.
-struct Watched {
-  Pid target = 0;    // of one process
-  std::string text;  // "process 4711", "--match nginx (5 processes)"
-  std::function<void()> begun = [] {};
-  std::function<void()> followed = [] {};
-  std::function<bool()> is_over = [] { return false; };
-  std::function<void()> ended = [] {};  // completes the recording
+struct Recorded {
+  session::Watch& watch;
+  std::string text;                      // "process 4711", "--match nginx (5 processes)"
+  tracee::Guardian* guardian = nullptr;  // of a program that was started
+  std::function<void()> ended = [] {};   // completes the recording
 };
 
 // The recording knows what it is of.
-ExitCode record_watched(const Watched& watched, const CallpathArguments& arguments,
+ExitCode record_watched(const Recorded& recorded, const CallpathArguments& arguments,
                         const callpath::Settings& settings, callpath::Recording& recording) {
+  session::Watch& watch = recorded.watch;
   recording.seed = settings.seed;
-  std::optional<Interrupts> interrupts(std::in_place);
+  watch.begin_work();
   session::StatusLine status(arguments.options->console().quiet);
   std::optional<callpath::LogWriter> log;
   const auto write = [&](const std::function<void()>& part) {
@@ -122,23 +118,25 @@ ExitCode record_watched(const Watched& watched, const CallpathArguments& argumen
   };
   callpath::Hooks hooks;
   hooks.show = [&](const std::string& text) {
-    if (status.due()) status.show(fmt::format("call paths of {}: {}", watched.text, text));
+    if (status.due()) status.show(fmt::format("call paths of {}: {}", recorded.text, text));
   };
-  hooks.interrupts = [] { return Interrupts::count(); };
-  hooks.followed = watched.followed;
-  hooks.is_over = watched.is_over;
+  hooks.followed = [&] {
+    if (recorded.guardian != nullptr && recorded.guardian->is_suspended()) {
+      recorded.guardian->release();
+    }
+  };
   hooks.begun = [&] {
-    watched.begun();
     log.emplace(arguments.log);
     log->begin(recording);
   };
   hooks.written = [&] { write([&] { log->update(recording); }); };
-  callpath::record(watched.target, settings, hooks, recording);
+  callpath::record(watch, settings, hooks, recording);
   status.clear();
-  watched.ended();
+  watch.learn_end(recorded.guardian, recording);
+  recorded.ended();
   recording.ended = true;
   write([&] { log->end(recording); });
-  interrupts.reset();
+  watch.end_work();
   write([&] { log->finish(); });
   INVARIANT(callpath::sum_calls(recording));
   CallpathView view;
@@ -171,20 +169,9 @@ ExitCode record_process(Pid target, const CallpathArguments& arguments,
     unwind::Symbolizer symbolizer(target);
     session::identify(target, symbolizer, recording);
   }
-  std::optional<session::Children> children;
-  const tracee::EndWatch end_watch(target);
-  Watched watched{target, fmt::format("process {}", target)};
-  watched.begun = [&] { children.emplace(target); };
-  watched.followed = [&] {
-    if (guardian != nullptr && guardian->is_suspended()) guardian->release();
-  };
-  watched.ended = [&] {
-    if (auto text = text_of(children->seen(), target, "causalctl callpath")) {
-      recording.warnings.push_back(std::move(*text));
-    }
-    session::learn_end(guardian, end_watch, recording);
-  };
-  return record_watched(watched, arguments, settings, recording);
+  session::Watch watch(target);
+  return record_watched({watch, fmt::format("process {}", target), guardian}, arguments, settings,
+                        recording);
 }
 
 // Whether places in code must be found, of which some may be in libraries.
@@ -213,9 +200,8 @@ void check_for_set(const SetChoice& choice, const callpath::Settings& settings) 
 
 // With a guardian, the set is that of the program that it has started, and ends with it.
 ExitCode record_set(const SetChoice& choice, const CallpathArguments& arguments,
-                    callpath::Settings settings, tracee::Guardian* guardian) {
+                    const callpath::Settings& settings, tracee::Guardian* guardian) {
   const std::shared_ptr<session::BoundedSet> set = set_of(choice);
-  settings.set = set;
   callpath::Recording recording;
   recording.set = choice.name;
   if (choice.description.kind == session::SetKind::children) {
@@ -223,21 +209,14 @@ ExitCode record_set(const SetChoice& choice, const CallpathArguments& arguments,
   } else {
     session::identify(recording);
   }
-  Watched watched{0, choice.text};
-  std::optional<tracee::EndWatch> end_watch;
-  if (guardian != nullptr) {
-    const Pid program = choice.pids.front();
-    end_watch.emplace(program);
-    watched.followed = [guardian] { guardian->release(); };
-    watched.is_over = [program] { return procfs::has_ended(program); };
-  }
-  watched.ended = [&] {
-    if (end_watch) session::learn_end(guardian, *end_watch, recording);
+  session::Watch watch(set, guardian != nullptr ? choice.pids.front() : 0);
+  const auto tell_left_out = [&] {
     if (auto text = set->text_of_left_out(); !text.empty()) {
       recording.warnings.push_back(std::move(text));
     }
   };
-  return record_watched(watched, arguments, settings, recording);
+  return record_watched({watch, choice.text, guardian, tell_left_out}, arguments, settings,
+                        recording);
 }
 
 ExitCode record_processes(const CallpathArguments& arguments, callpath::Settings settings) {
@@ -245,7 +224,7 @@ ExitCode record_processes(const CallpathArguments& arguments, callpath::Settings
   if (!choice.is_single) {
     check_for_set(choice, settings);
     try_facilities(settings);
-    return record_set(choice, arguments, std::move(settings), nullptr);
+    return record_set(choice, arguments, settings, nullptr);
   }
   const Pid pid = choice.pids.front();
   session::require_program(pid);

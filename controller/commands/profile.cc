@@ -92,7 +92,8 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   if (!work.pause_cost_ns) {
     symbols::check_scope(config.scope, symbolizer, guardian.is_suspended());
   }
-  std::vector<causal::PointCode> point_codes = causal::codes_of(attachment.points(), symbolizer);
+  std::vector<causal::PointCode> point_codes =
+      causal::codes_of(attachment.points().points(), symbolizer);
   attachment.try_facilities("causal profile");
   std::optional<Interval> sample_ns, sample_with_stack_ns;
   if (!work.pause_cost_ns) {  // later runs of the program do not choose a period
@@ -109,7 +110,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
                                                               .pause_cost_ns = work.pause_cost_ns});
   run.overhead.attach_stop_ns = pauses.attach_stop_ns;
 
-  progress::Counters counters(attachment.points().counted);
+  progress::Counters counters(attachment.points().points().counted);
   // Never destroyed, because that would wait for a thread that may just be reading a large file,
   // and the report does not need it.
   causal::Attribution& attribution = *new causal::Attribution(
@@ -139,18 +140,18 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
       .pauser = *pauses.pauser,
       .attribution = attribution,
       .counters = counters,
-      .sampled_points = progress::sampled_points(attachment.points()),
+      .sampled_points = progress::sampled_points(attachment.points().points()),
       .shot_cost_ns = pauses.pause_cost_ns,
       .sample_ns = sample_ns,
       .sample_with_stack_ns = sample_with_stack_ns,
       .cores = static_cast<int>(cores.size()),
       .idle_ns = idle_ns,
-      .armory = attachment.armory(),
+      .armory = attachment.points().armory(),
       .read_target = read_target,
       .point_codes = std::move(point_codes),
       .target_state = [target] { return session::state_of(target); },
       .cpu_limits = [&attachment] { return attachment.cpu_limits(); },
-      .other_way = [&attachment](std::uint32_t tag) { return attachment.other_way(tag); }};
+      .other_way = [&attachment](std::uint32_t tag) { return attachment.points().other_way(tag); }};
   try {
     work.experiments(parts, hooks_of(attachment, status), run);
   } catch (...) {

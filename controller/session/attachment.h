@@ -1,12 +1,12 @@
-// A target from the first check of it to the detach, for any kind of work. The order of the steps
-// keeps the target safe:
+// A target from the first check of it to the detach, for any kind of work: a watch of it, its
+// progress points, and what changes it. The order of the steps keeps the target safe:
 //
 //   1. The constructor and try_facilities() check that the progress points exist and that perf
 //      events fire on this machine, before anything is put into the target. The owner checks what
 //      can be wrong besides, such as whether a log can be written.
-//   2. attach() opens perf events on all threads and arms the progress points. These are kernel
-//      objects that die with causalctl. From here to the detach the calling thread comes to a core
-//      before those of the target (precedence.h).
+//   2. attach() takes the digest of the target's state, opens perf events on all threads and arms
+//      the progress points. These are kernel objects that die with causalctl. From here to the
+//      detach the calling thread comes to a core before those of the target (precedence.h).
 //   3. open_pauses() opens the pause channel, if the work needs one. Nothing more is put into the
 //      target.
 //   4. begin_work() begins the work.
@@ -19,41 +19,27 @@
 // the target.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "config/config.h"
 #include "controller/base/cpu_limits.h"
-#include "controller/base/ends.h"
 #include "controller/base/trial.h"
 #include "controller/base/types.h"
 #include "controller/pause/pauser.h"
-#include "controller/perf/event_closer.h"
 #include "controller/perf/session.h"
-#include "controller/progress/armory.h"
-#include "controller/progress/loaded_later.h"
-#include "controller/progress/other_way.h"
-#include "controller/progress/progress.h"
-#include "controller/session/children.h"
-#include "controller/session/precedence.h"
+#include "controller/session/armed_points.h"
+#include "controller/session/intervention.h"
 #include "controller/session/recording.h"
-#include "controller/session/target_end.h"
-#include "controller/tracee/code_bytes.h"
-#include "controller/tracee/end_watch.h"
+#include "controller/session/watch.h"
 #include "controller/tracee/guardian/guardian.h"
 #include "unwind/names/symbolizer.h"
 
 namespace causalctl::session {
-
-inline constexpr const char* kGuardianKilled =
-    "something killed the guardian process, so the run was ended early";
-inline constexpr const char* kGuardianKilledAtEnd =
-    "something killed the guardian process while it undid what it had done to the target; another "
-    "one was to go on";
 
 class Attachment {
  public:
@@ -72,13 +58,15 @@ class Attachment {
   // and progress::arm() do.
   void attach(perf::SessionOptions options);
   // Throws Error if no channel can pause the target.
-  const pause::PauserChoice& open_pauses(const pause::PauserOptions& options);
+  const pause::PauserChoice& open_pauses(const pause::PauserOptions& options) {
+    return intervention_.open_pauses(options, watch_.end());
+  }
   // From here on interrupts are counted. Before, one ends the process at once, and the guardian
   // takes what is in the target out of it.
   void begin_work();
   // Takes what is in the target out of it. If the work fails, call it before anything that takes
   // long is destroyed.
-  void abandon();
+  void abandon() { intervention_.abandon(); }
   // Completes the recording with what has become of the target, and with what was lost.
   // REQUIRES: its wall_ns and reason are known.
   void detach();
@@ -86,54 +74,27 @@ class Attachment {
   unwind::Symbolizer& symbolizer() { return *symbolizer_; }
   // Returns the symbolizer, for the thread that symbolizes from now on.
   std::unique_ptr<unwind::Symbolizer> take_symbolizer() { return std::move(symbolizer_); }
-  const progress::CountedPoints& points() const { return points_; }
-  const progress::Armory& armory() const { return armory_; }
-  // Counts the point of this tag by uprobes beside its breakpoints; null if it has none, or uprobes
-  // cannot count it. REQUIRES: it does not outlive this object.
-  std::unique_ptr<progress::OtherWay> other_way(std::uint32_t tag);
-  perf::Session& events() { return *session_; }
+  ArmedPoints& points() { return points_; }
+  perf::Session& events() { return watch_.events(); }
   // Returns how often the user asked for the end; at least 1 if the guardian was killed, if a file
   // in which breakpoints stand was unloaded, or if threads of the target may keep causalctl from
   // the cores.
   int interrupts();
-  bool first_thread_ended() { return first_thread_.has_ended_alone(); }
+  bool first_thread_ended() { return watch_.has_first_thread_ended(); }
   CpuLimits cpu_limits() { return cpu_limits_->poll(); }
   void let_go();  // lets a suspended program go on
 
  private:
-  void look_for_unloads();
-  void look_for_priorities();
-  void watch_for_unloads();
-  void recounted(std::uint32_t tag, const progress::Armed& armed);
-  std::vector<std::string> restore();
-  std::vector<std::string> changes_in(const tracee::Digest& after) const;
-  void compare_digests(const std::vector<std::string>& left);
-
   Pid target_;
   tracee::Guardian& guardian_;
-  config::CountBy count_by_;
   Recording& recording_;
-  Precedence precedence_;
-  tracee::EndWatch end_watch_;
   std::unique_ptr<unwind::Symbolizer> symbolizer_;
-  progress::CountedPoints points_;
-  std::vector<Address> places_;  // of all points
   std::vector<Trial> tried_;
-  FirstThread first_thread_;
-  tracee::Digest before_;
-  std::vector<tracee::CodeBytes> code_before_;
-  // The members stand in this order so that they are destroyed in the opposite one.
-  std::optional<Interrupts> interrupts_;
-  std::unique_ptr<perf::Session> session_;
-  progress::Armory armory_;
-  std::optional<perf::EventCloser> closer_{std::in_place};  // of uprobes beside breakpoints
-  std::optional<Children> children_;                        // since the work began
-  progress::Unloads unloads_;                               // of files in which breakpoints stand
-  Nanoseconds next_look_ns_ = 0;
-  std::string unloaded_;  // the path of one that was
-  bool outranked_ = false;
-  pause::PauserChoice pauses_;
   std::optional<CpuLimitsOf> cpu_limits_;  // read since the work began
+  // The members stand in this order so that they are destroyed in the opposite one.
+  Watch watch_;
+  ArmedPoints points_;
+  Intervention intervention_;
 };
 
 }  // namespace causalctl::session

@@ -5,14 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "controller/base/clock.h"
-#include "controller/base/ends.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/callpath/engine/copy_size.h"
@@ -29,7 +27,6 @@
 #include "controller/perf/kept_open.h"
 #include "controller/perf/session.h"
 #include "controller/session/facilities.h"
-#include "controller/session/losses.h"
 #include "controller/symbols/call_chain.h"
 #include "controller/symbols/mappings.h"
 #include "unwind/stack/unwinder.h"
@@ -45,7 +42,6 @@ constexpr Nanoseconds kLatest = 2;  // intervals of a late reader for which the 
 // Samples of one thread's switches between two drains.
 constexpr perf::MostLeaving kMostLeaving{.of_thread = 64, .at_place = 4};
 constexpr Nanoseconds kWriteEvery = kSecond;
-constexpr Nanoseconds kLastRecords = 100 * kMillisecond;
 constexpr int kPriority = -10;  // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
 constexpr unsigned kMostEventSamples = 4;  // samples of an event of one thread between two drains
@@ -75,25 +71,21 @@ std::string thread_name(Pid process, Tid thread) {
   return status ? status->name : std::string();
 }
 
-std::shared_ptr<perf::ProcessSet> set_of(Pid target, const Settings& settings) {
-  return settings.set ? settings.set : std::make_shared<perf::OneProcess>(target);
-}
-
 class Run {
  public:
-  Run(Pid target, const Settings& settings, const Hooks& hooks, Recording& recording)
-      : settings_(settings),
+  Run(session::Watch& watch, const Settings& settings, const Hooks& hooks, Recording& recording)
+      : watch_(watch),
+        settings_(settings),
         hooks_(hooks),
         recording_(recording),
-        set_(set_of(target, settings)),
         events_(settings.events, settings.most_slowdown, settings.seed,
-                settings.set ? getpid() : target,
+                watch.is_set() ? getpid() : watch.process(),
                 recording),  // of a set, none is of a place in code
         places_(recording),
         kernel_part_(symbols::read_kernel_symbols(), places_),
-        opened_(std::in_place, set_,
-                session_options(settings, events_.events(), kernel_part_.knows_functions())),
-        session_(*opened_),
+        session_(
+            watch.open(session_options(settings, events_.events(), kernel_part_.knows_functions()),
+                       recording)),
         processes_(places_, recording, teller()),
         namer_(places_.files()),
         missing_callers_(places_, processes_, namer_, recording),
@@ -101,15 +93,14 @@ class Run {
         still_threads_([this](ThreadId thread) { return processes_.stacks_of(thread); }, recorder_,
                        [this] { drain(); }),
         epochs_(settings.epochs, recorder_, recording),
-        counting_(std::in_place, target, events_.events(), session_, recording),
+        counting_(std::in_place, watch.process(), events_.events(), session_, recording),
         counts_(*counting_),
         account_(members(), recording.account),
         copy_size_(settings.events.empty() && !settings.wakers &&
                    settings.period_ns >= kMillisecond) {
     for (const Pid process : members()) processes_.add(process);
-    if (const auto& trial = session_.scheduler_trial()) session::record({*trial}, recording);
     if (kernel_part_.knows_functions() && session_.limits().kernel_samples) kernel_part_.begin();
-    epochs_.arm(target, session_);
+    epochs_.arm(watch.process(), session_);
     // Without wake-ups all waits would seem to be ended from outside.
     if (settings.wakers && session_.limits().wake_edges) recorder_.record_wakers();
   }
@@ -154,14 +145,14 @@ class Run {
 
  private:
   std::vector<Pid> members() {
-    std::vector<Pid> pids = set_->present();
+    std::vector<Pid> pids = watch_.set().present();
     std::erase_if(pids, [this](Pid pid) { return session_.limits().forbidden.contains(pid); });
     return pids;
   }
 
   // Null where there is one process.
   Processes::Belongs teller() {
-    if (!settings_.set) return {};
+    if (!watch_.is_set()) return {};
     return [this](ThreadId thread, std::shared_ptr<ProcessRun> process) {
       recorder_.belongs(thread, std::move(process));
     };
@@ -191,17 +182,10 @@ class Run {
       return true;
     };
     if (recording_.reason == EndReason::log_failed) return true;
-    if (!session_.target_alive() || is_program_over()) return because(EndReason::target_exited);
-    if (hooks_.interrupts() > 0) return because(EndReason::interrupted);
+    if (watch_.is_over()) return because(EndReason::target_exited);
+    if (session::Watch::interrupts() > 0) return because(EndReason::interrupted);
     return settings_.duration_ns && monotonic_now() - begin_ns_ >= *settings_.duration_ns &&
            because(EndReason::duration);
-  }
-
-  // What records tell of its last moments is waited for.
-  bool is_program_over() {
-    if (!hooks_.is_over()) return false;
-    if (program_over_ns_ == 0) program_over_ns_ = monotonic_now();
-    return monotonic_now() - program_over_ns_ > kLastRecords;
   }
 
   Nanoseconds pause() {
@@ -234,7 +218,7 @@ class Run {
     drained_ns_ = monotonic_now();
     account_.read_clocks(drained_ns_);
     for (const perf::Event& event : session_.drain(drained_ns_)) {
-      if (!settings_.set) epochs_.take(event);
+      if (!watch_.is_set()) epochs_.take(event);
       notice_thread(event);
       account_.take(event);
       processes_.take(event);
@@ -323,7 +307,7 @@ class Run {
     for (std::string& warning : recorder_.table_gaps().warnings(recording_)) {
       recording_.warnings.push_back(std::move(warning));
     }
-    session::warn_of_losses(session_, recording_);
+    watch_.tell_losses("causalctl callpath", recording_);
     if (settings_.waits && !session_.limits().wake_edges) {
       recording_.warnings.push_back(
           fmt::format("a thread that was woken and waits for a core counts as blocked{}",
@@ -337,15 +321,15 @@ class Run {
   // Closes all that is open on the target.
   void let_go() {
     counting_.reset();
-    opened_.reset();
+    watch_.take_events().reset();
   }
 
   // Who has asked for the end does not wait for long. A report of the log looks up what is missing.
   void wait_for_names() {
-    const int interrupts = hooks_.interrupts();
+    const int interrupts = session::Watch::interrupts();
     const Nanoseconds until_ns =
         monotonic_now() + (interrupts > 0 ? kPatienceOnceAsked : kNamesPatience);
-    while (namer_.open_questions() > 0 && hooks_.interrupts() == interrupts &&
+    while (namer_.open_questions() > 0 && session::Watch::interrupts() == interrupts &&
            monotonic_now() < until_ns) {
       hooks_.show(
           fmt::format("reading debug information: {} places to look up", namer_.open_questions()));
@@ -361,15 +345,14 @@ class Run {
     }
   }
 
+  session::Watch& watch_;
   const Settings& settings_;
   const Hooks& hooks_;
   Recording& recording_;
-  std::shared_ptr<perf::ProcessSet> set_;
   EventWatch events_;
   Places places_;
   KernelPart kernel_part_;
-  std::optional<perf::Session> opened_;  // until let_go()
-  perf::Session& session_;
+  perf::Session& session_;  // until let_go()
   Processes processes_;
   Namer namer_;
   MissingCallers missing_callers_;
@@ -380,7 +363,6 @@ class Run {
   Counts& counts_;
   AccountWatch account_;
   Nanoseconds begin_ns_ = 0;
-  Nanoseconds program_over_ns_ = 0;  // when that was seen
   Nanoseconds drained_ns_ = 0;  // up to then all events were taken; later ones are still to come
   std::size_t asked_ = 0;       // locations whose names were asked for
   Nanoseconds adapted_ns_ = 0;  // when it was last told how often threads may be sampled
@@ -392,14 +374,15 @@ class Run {
 
 }  // namespace
 
-void record(Pid target, const Settings& settings, const Hooks& hooks, Recording& recording) {
+void record(session::Watch& watch, const Settings& settings, const Hooks& hooks,
+            Recording& recording) {
   recording.period_ns = settings.period_ns;
   if (recording.epochs.empty()) recording.epochs.push_back({0, "start"});
   session::record(settings.tried, recording);
   auto& warnings = recording.warnings;
   warnings.insert(warnings.end(), settings.left_out.begin(), settings.left_out.end());
   setpriority(PRIO_PROCESS, 0, kPriority);  // of this thread; without the right it stays as it is
-  auto run = std::make_unique<Run>(target, settings, hooks, recording);
+  auto run = std::make_unique<Run>(watch, settings, hooks, recording);
   run->follow();
   // Otherwise the destructor would wait for what may be a large file. The process ends with it.
   if (run->is_naming()) (void)run.release();

@@ -1,8 +1,7 @@
-// Records the call paths of a process, from outside and without putting anything into it.
+// Records the call paths of a process or a set, from outside and without putting anything into it.
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,13 +12,11 @@
 #include "controller/callpath/record/event_spec.h"
 #include "controller/callpath/record/recording.h"
 #include "controller/callpath/run/epochs.h"
-#include "controller/perf/process_set.h"
+#include "controller/session/watch.h"
 
 namespace causalctl::callpath {
 
 struct Settings {
-  // Several processes, without events and epochs that are of places in code. Null: one.
-  std::shared_ptr<perf::ProcessSet> set;
   std::optional<Nanoseconds> duration_ns;  // nullopt: until it is interrupted or the target ends
   Nanoseconds period_ns = kMillisecond;    // CPU time of a thread from one sample to the next
   bool waits = true;                       // where threads wait, too
@@ -35,19 +32,17 @@ struct Settings {
 
 struct Hooks {
   std::function<void(const std::string&)> show;  // the status
-  std::function<int()> interrupts;
-  std::function<void()> begun = [] {};     // everything is open: the recording begins
-  std::function<void()> followed = [] {};  // all is set up: a suspended program may go on
-  // Whether the recording of a set ends, because the program that was started for it has ended.
-  std::function<bool()> is_over = [] { return false; };
+  std::function<void()> begun = [] {};           // everything is open: the recording begins
+  std::function<void()> followed = [] {};        // all is set up: a suspended program may go on
   // Called every second when there is something new in the recording. It ends the run by the reason
   // EndReason::log_failed.
   std::function<void()> written = [] {};
 };
 
-// Fills the recording, which must know the target (session::identify). `target` has no meaning if
-// there is a set. Throws Error as perf::Session does. Every way out leaves the target alone: the
-// kernel objects die with the session.
-void record(Pid target, const Settings& settings, const Hooks& hooks, Recording& recording);
+// Fills the recording, which must know the target (session::identify). A set has no events and
+// epochs that are of places in code. Throws Error as perf::Session does. Every way out leaves the
+// target alone, because the kernel objects die with the session.
+void record(session::Watch& watch, const Settings& settings, const Hooks& hooks,
+            Recording& recording);
 
 }  // namespace causalctl::callpath

@@ -64,8 +64,10 @@ constexpr WarningKind<Count, Count> kThrottled{
     "too, as if the period were longer. Raise kernel.perf_event_max_sample_rate"};
 constexpr WarningKind<Count, Count> kDiscarded{
     "{} of {} experiments were discarded; the machine may be too busy"};
-constexpr WarningKind<double, double, Text> kMismatch{
-    "{:.1f} ms of delay were asked for, but {:.1f} ms were paid, so effects are too {}"};
+constexpr WarningKind<double, double, double> kMismatch{
+    "{:.1f} ms of delay were asked for, but {:.1f} ms were paid. Effects of up to {:.1f} % may "
+    "come "
+    "from that, and are not stated"};
 constexpr WarningKind<double, double, Text, double> kPauseCost{
     "what a pause costs its thread is known to ±{:.0f} µs only (standard error). This alone makes "
     "effects uncertain by up to ±{:.0f} points (here: {}, {:.0f} % faster), which the intervals "
@@ -235,7 +237,7 @@ void warn_of_losses(const std::vector<Run>& runs, Report& report) {
   if (difference > kDelayMismatch * asked &&
       difference > kDelayOfRun * static_cast<double>(report.wall_ns)) {
     report.warnings.emplace_back(kMismatch, asked / kMillisecond, paid / kMillisecond,
-                                 paid < asked ? "small or too large" : "uncertain");
+                                 percent(difference / static_cast<double>(report.wall_ns)));
   }
 }
 

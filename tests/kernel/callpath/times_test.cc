@@ -155,9 +155,9 @@ TEST_CASE("a thread's time is on a core, blocked, or waiting for one", "[callpat
     moments.clear();
     Hooks hooks;
     hooks.show = [](const std::string&) {};
-    hooks.interrupts = [] { return 0; };
     hooks.written = [&] { moments.push_back(moment_of(recording, threads)); };
-    record(getpid(), settings, hooks, recording);
+    session::Watch watch(getpid());
+    record(watch, settings, hooks, recording);
     REQUIRE(moments.size() >= 3);
     moments.erase(moments.begin());
     leave_out_late(moments);
