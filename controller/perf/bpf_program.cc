@@ -16,6 +16,11 @@ void share_map(bpf_map* map, int descriptor) {
   throw_if_failed(bpf_map__reuse_fd(map, descriptor), "sharing of a BPF map");
 }
 
+void set_map_size(bpf_map* map, std::size_t entries) {
+  throw_if_failed(bpf_map__set_max_entries(map, static_cast<std::uint32_t>(entries)),
+                  "sizing of a BPF map");
+}
+
 Mapping memory_of_map(int descriptor, std::size_t bytes) {
   void* const address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (address == MAP_FAILED) throw Error::from_errno("mmap of a BPF map", errno);

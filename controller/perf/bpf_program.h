@@ -18,6 +18,7 @@ void throw_if_failed(int result, const char* call);
 void silence_libbpf();  // it writes to standard error otherwise
 // Lets an object that is not loaded yet have the map of this descriptor in place of its own.
 void share_map(bpf_map* map, int descriptor);
+void set_map_size(bpf_map* map, std::size_t entries);      // of an object that is not loaded yet
 Mapping memory_of_map(int descriptor, std::size_t bytes);  // of an array that can be mapped
 
 template <typename Skeleton>

@@ -1,5 +1,5 @@
-// Samples of threads that leave their core, as a BPF program takes them (bpf/leaving.bpf.h): reads
-// them from the memory that both share, and sets how often they are taken. Pure.
+// Samples of threads that leave their core, as a BPF program takes them (bpf/leaving.bpf.h), and
+// how often it does. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,13 @@
 
 #include "controller/perf/bpf/leaving_record.h"
 #include "controller/perf/events.h"
+#include "controller/perf/stack_copies.h"
 
 namespace causalctl::perf {
 
 class LeavingSamples {
  public:
-  // All of it outlives this object. There are as many pieces for each ring.
-  LeavingSamples(std::span<LeavingRing> rings, std::span<LeavingPiece> pieces,
-                 std::span<LeavingSlot> slots);
+  LeavingSamples(StackCopies copies, std::span<LeavingSlot> slots);  // which outlive this object
 
   // Appends what came since the last call; its threads have no serials. Of a stack `most_bytes` are
   // wanted. Where there was no room, it is as if a switch was not drawn.
@@ -26,17 +25,9 @@ class LeavingSamples {
   void adapt(unsigned most);
 
  private:
-  std::span<const LeavingPiece> pieces_of(std::size_t core) const;
-  std::uint64_t read_sample(std::size_t core, std::uint64_t number, std::uint64_t end,
-                            unsigned most_bytes, SampleEvent& sample) const;
-
-  std::span<LeavingRing> rings_;
-  std::span<LeavingPiece> pieces_;
+  StackCopies copies_;
   std::span<LeavingSlot> slots_;
   std::vector<std::uint32_t> left_before_;  // LeavingSlot::left
-  // Since adapt().
-  std::uint64_t samples_ = 0, pieces_read_ = 0;
-  std::size_t rings_used_ = 0;
 };
 
 }  // namespace causalctl::perf

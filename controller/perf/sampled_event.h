@@ -17,6 +17,7 @@
 #include "controller/perf/event.h"
 #include "controller/perf/event_period.h"
 #include "controller/perf/record.h"
+#include "controller/perf/uprobe_place.h"
 
 namespace causalctl::perf {
 
@@ -24,10 +25,11 @@ struct EventTemplate {
   // type, config and what a uprobe needs. What it points to must live as long as the session.
   perf_event_attr attr{};
   std::uint32_t tag = 0;
-  std::string what;                // for messages: "page faults"
-  std::uint64_t first_every = 31;  // of how many events one is sampled at the beginning
-  std::uint64_t fewest_every = 1;  // and at the least
-  bool wakes = false;              // the event is sched:sched_waking
+  std::string what;                    // for messages: "page faults"
+  std::uint64_t first_every = 31;      // of how many events one is sampled at the beginning
+  std::uint64_t fewest_every = 1;      // and at the least
+  bool wakes = false;                  // the event is sched:sched_waking
+  std::optional<UprobePlace> place{};  // of a uprobe: the program that counts it can sample it
   // Where in the tracepoint's data a 64-bit number is, such as the result of a system call.
   std::optional<std::size_t> number_offset{};
 };

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <span>
 #include <string_view>
@@ -23,6 +22,7 @@
 #include "controller/perf/bpf_program.h"
 #include "controller/perf/kernel_time.h"
 #include "controller/perf/leaving_samples.h"
+#include "controller/perf/stack_copies.h"
 
 namespace causalctl::perf {
 namespace {
@@ -92,7 +92,8 @@ struct SchedulerWatch::Impl {
   std::shared_ptr<ProcessBits> processes = std::make_shared<ProcessBits>();
   BpfObject<scheduler_bpf> object;
   std::size_t cores = 0;
-  Mapping buffers, rings, pieces;
+  Mapping buffers;
+  StackMemory stacks;
   std::optional<LeavingSamples> leaving;
   unsigned stack_bytes = kLeavingStackBytes;
   std::uint64_t lost_told = 0;
@@ -140,26 +141,6 @@ void read_core(SchedulerBuffer& buffer, std::uint32_t core, SchedulerRecords& in
 
 }  // namespace
 
-namespace {
-
-void set_size(bpf_map* map, std::size_t entries) {
-  throw_if_failed(bpf_map__set_max_entries(map, static_cast<std::uint32_t>(entries)),
-                  "sizing of a BPF map");
-}
-
-template <typename T>
-std::span<T> span_of(const Mapping& mapping) {
-  return {reinterpret_cast<T*>(mapping.data()), mapping.size() / sizeof(T)};
-}
-
-// Of a core. Those of all take 134 MiB at most, up to 2,048 cores.
-std::size_t leaving_pieces(std::size_t cores) {
-  constexpr std::size_t kAll = 1U << 15U, kFewest = 16;
-  return std::clamp<std::size_t>(std::bit_floor(kAll / cores), kFewest, LEAVING_PIECES);
-}
-
-}  // namespace
-
 SchedulerWatch::SchedulerWatch(const Wanted& wanted) : impl_(std::make_unique<Impl>()) {
   if (namespace_of_numbers(getpid())) {
     throw Error("we are in a pid namespace, in which threads have other numbers",
@@ -169,13 +150,11 @@ SchedulerWatch::SchedulerWatch(const Wanted& wanted) : impl_(std::make_unique<Im
   impl_->cores = static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
   object->rodata->from_queue_to_count = from_queue_to_count();
   const std::size_t cores = impl_->cores;
-  const std::size_t pieces = leaving_pieces(cores);
-  object->rodata->leaving_pieces_of_core = static_cast<std::uint32_t>(pieces);
   object->rodata->leaving_kernel_chain = wanted.kernel_chain ? 1 : 0;
-  set_size(object->maps.buffers, cores);
+  set_map_size(object->maps.buffers, cores);
   if (wanted.leaving) {
-    set_size(object->maps.leaving_rings, cores);
-    set_size(object->maps.leaving_pieces, cores * pieces);
+    object->rodata->stack_pieces_of_core =
+        size_stack_maps(object->maps.stack_rings, object->maps.stack_pieces);
   }
   bpf_program__set_autoload(object->progs.causalctl_wake, wanted.wakings);
   bpf_program__set_autoload(object->progs.causalctl_born, wanted.children);
@@ -184,12 +163,8 @@ SchedulerWatch::SchedulerWatch(const Wanted& wanted) : impl_(std::make_unique<Im
   impl_->buffers =
       memory_of_map(bpf_map__fd(object->maps.buffers), cores * sizeof(SchedulerBuffer));
   if (!wanted.leaving) return;
-  impl_->rings =
-      memory_of_map(bpf_map__fd(object->maps.leaving_rings), cores * sizeof(LeavingRing));
-  impl_->pieces = memory_of_map(bpf_map__fd(object->maps.leaving_pieces),
-                                cores * pieces * sizeof(LeavingPiece));
-  impl_->leaving.emplace(span_of<LeavingRing>(impl_->rings), span_of<LeavingPiece>(impl_->pieces),
-                         std::span(object->bss->leaving_slots));
+  impl_->stacks = memory_of_stacks(object->maps.stack_rings, object->maps.stack_pieces);
+  impl_->leaving.emplace(impl_->stacks.copies(), std::span(object->bss->leaving_slots));
 }
 
 const std::shared_ptr<ProcessBits>& SchedulerWatch::processes() const { return impl_->processes; }

@@ -62,6 +62,7 @@ Session::Session(std::shared_ptr<ProcessSet> set, const SessionOptions& options,
   if (plan_.sample && plan_.switches && options.scheduler) open_scheduler();
   if (scheduler_) open_tasks();
   if (by_core) use_cores();
+  open_sampled_hits(options.stack_bytes);
   scan_until_stable();
   require_threads();
 }
@@ -72,6 +73,7 @@ void Session::start() {
   for (auto& [tid, events] : threads_) events.start(plan_);
   if (cores_ && plan_.sampling_on) cores_->enable(true);
   uprobes_.start();
+  if (sampled_hits_) sampled_hits_->start();
   if (tasks_) tasks_->start();
   if (scheduler_ && set_->takes_children()) scheduler_->take_children();
   for (const auto& [process, known] : processes_) {
@@ -154,6 +156,9 @@ EventBatch Session::drain(Nanoseconds now_ns) {
   if (tasks_) read_tasks();
   losses_.records_lost += peers_.read(merger_, [this](Tid tid) { return threads_.contains(tid); });
   losses_.records_lost += uprobes_.read();
+  if (sampled_hits_) {
+    for (SampleEvent& sample : sampled_hits_->read()) take_sample(std::move(sample));
+  }
   if (cores_) read_cores();
   if (scheduler_) read_scheduler();
   give_hits(now_ns - kLongestUnknown);

@@ -40,6 +40,7 @@
 #include "controller/perf/peers.h"
 #include "controller/perf/process_bits.h"
 #include "controller/perf/process_set.h"
+#include "controller/perf/sampled_hits.h"
 #include "controller/perf/scheduler_watch.h"
 #include "controller/perf/session_plan.h"
 #include "controller/perf/task_records.h"
@@ -106,10 +107,14 @@ class Session final : public EventSource {
   // included, while it was open. What a new thread does before the drain after its birth is not in
   // it.
   std::uint64_t events_counted(std::uint32_t tag) const;
+  // Whether such an event is counted in all threads from their births on.
+  bool counts_all_threads(std::uint32_t tag) const {
+    return sampled_hits_ && sampled_hits_->has(tag);
+  }
   // Closes an event in all threads, and opens it again.
   void close_events(std::uint32_t tag);
   bool is_closing() const { return closer_.is_busy(); }  // in the background
-  void open_events(const std::vector<EventTemplate>& events);
+  void open_events(std::vector<EventTemplate> events);
 
   // Whether there is a process, or one may come.
   bool target_alive() const override { return alive_; }
@@ -184,6 +189,9 @@ class Session final : public EventSource {
 
   void read(ThreadEvents& events);
   void read_cores();
+  // Takes the events at uprobes out of `events` if a program samples them.
+  void sample_hits(std::vector<EventTemplate>& events);
+  void open_sampled_hits(unsigned stack_bytes);
   void open_scheduler();
   void open_tasks();
   void reopen_tasks();
@@ -242,6 +250,7 @@ class Session final : public EventSource {
   std::size_t lockable_pages_;  // of which the rings of all threads must have room
   Merger merger_;
   UprobeVisits uprobes_;
+  std::optional<SampledHits> sampled_hits_;  // if there are events at uprobes, and a program can
   Peers peers_;
   SessionLimits limits_;
   std::optional<Error> first_refusal_;  // of a process in limits_.forbidden

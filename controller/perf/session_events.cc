@@ -1,17 +1,68 @@
-// What the session does with events of which some are sampled (sampled_event.h).
+// What the session does with events of which some are sampled (sampled_event.h, sampled_hits.h).
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <utility>
 
+#include "controller/base/error.h"
+#include "controller/base/procfs.h"
 #include "controller/perf/session.h"
 #include "controller/perf/translate.h"
 
 namespace causalctl::perf {
+namespace {
+
+// As many samples of hits as of the events of so many threads, each.
+constexpr unsigned kThreadsOfHits = 2;
+
+}  // namespace
+
+// Where no program samples them, they need a perf event for each thread and place.
+void Session::open_sampled_hits(unsigned stack_bytes) {
+  const auto is_uprobe = [](const EventTemplate& each) { return each.place.has_value(); };
+  const auto places = std::count_if(plan_.events.begin(), plan_.events.end(), is_uprobe);
+  if (places == 0) return;
+  std::string reason;
+  sampled_hits_ =
+      make_sampled_hits(only_process_, std::min(stack_bytes, kLeavingStackBytes), reason);
+  if (sampled_hits_) return sample_hits(plan_.events);
+  const std::size_t threads = procfs::threads(only_process_).size();
+  const std::size_t events = static_cast<std::size_t>(places) * threads;
+  if (events <= kMostUprobeEvents) return;
+  throw Error(fmt::format("uprobes at {} places in {} threads need {} perf events, of which each "
+                          "takes the kernel 50 ms to close; at most {} are possible (one for all "
+                          "threads: {})",
+                          places, threads, events, kMostUprobeEvents, reason),
+              "run as root or with CAP_BPF, or name a function with fewer places, or record a "
+              "process with fewer threads");
+}
+
+void Session::sample_hits(std::vector<EventTemplate>& events) {
+  if (!sampled_hits_) return;
+  struct Uprobe {
+    std::vector<UprobePlace> places;
+    std::uint64_t every = 1;
+  };
+  std::map<std::uint32_t, Uprobe> uprobes;  // by tag
+  for (const EventTemplate& each : events) {
+    if (!each.place) continue;
+    uprobes[each.tag].places.push_back(*each.place);
+    uprobes[each.tag].every = each.first_every;
+  }
+  for (const auto& [tag, uprobe] : uprobes) {
+    sampled_hits_->open(tag, uprobe.places, static_cast<std::uint32_t>(uprobe.every));
+  }
+  std::erase_if(events, [](const EventTemplate& each) { return each.place.has_value(); });
+}
 
 void Session::adapt_events(unsigned most) {
+  if (sampled_hits_) sampled_hits_->adapt(kThreadsOfHits * most);
   for (auto& [tid, events] : threads_) events.adapt_events(most, random_());
 }
 
 std::uint64_t Session::fresh_events(std::uint32_t tag) {
+  if (counts_all_threads(tag)) return sampled_hits_->fresh_of_busiest(tag);
   std::uint64_t most = 0;
   for (auto& [tid, events] : threads_) most = std::max(most, events.fresh_events(tag));
   return most;
@@ -25,6 +76,7 @@ void Session::keep_counts(const ThreadEvents& events) {
 }
 
 std::uint64_t Session::events_counted(std::uint32_t tag) const {
+  if (counts_all_threads(tag)) return sampled_hits_->count(tag);
   const auto closed = closed_events_.find(tag);
   std::uint64_t sum = closed == closed_events_.end() ? 0 : closed->second;
   for (const auto& [tid, events] : threads_) {
@@ -36,6 +88,7 @@ std::uint64_t Session::events_counted(std::uint32_t tag) const {
 }
 
 void Session::close_events(std::uint32_t tag) {
+  if (counts_all_threads(tag)) return closer_.close(sampled_hits_->close(tag));
   const auto is_meant = [tag](const auto& each) { return each.tag == tag && !each.wakes; };
   std::erase_if(plan_.events, is_meant);
   for (auto& [tid, events] : threads_) {
@@ -49,7 +102,12 @@ void Session::close_events(std::uint32_t tag) {
   }
 }
 
-void Session::open_events(const std::vector<EventTemplate>& events) {
+void Session::open_events(std::vector<EventTemplate> events) {
+  try {
+    sample_hits(events);
+  } catch (const Error&) {
+    return;  // the process has ended
+  }
   for (auto& [tid, each] : threads_) {
     if (!each.open_sampled_events(events, plan_)) lost_since_scan_ = true;
   }

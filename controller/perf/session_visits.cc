@@ -7,11 +7,6 @@
 #include "controller/perf/session.h"
 
 namespace causalctl::perf {
-namespace {
-
-constexpr std::size_t kMostUprobeEvents = 64;
-
-}  // namespace
 
 void Session::add(std::vector<VisitTemplate> visits) {
   struct Opened {

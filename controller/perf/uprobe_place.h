@@ -3,6 +3,7 @@
 
 #include <linux/perf_event.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -14,6 +15,9 @@ struct UprobePlace {
   std::uint64_t semaphore_offset = 0;  // of a USDT probe, in the file; 0 if it has none
   std::uint32_t tag = 0;               // tag of the visits
 };
+
+// Perf events of uprobes that may be open: the kernel needs 50 ms to close each.
+inline constexpr std::size_t kMostUprobeEvents = 64;
 
 // The kernel's errno for an instruction on which no uprobe can stand. No header defines it.
 inline constexpr int kNotSupported = 524;

@@ -10,6 +10,8 @@
 #include <array>
 #include <cerrno>
 #include <map>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "controller/base/error.h"
@@ -23,6 +25,7 @@
 #include "controller/perf/bpf_program.h"
 #include "controller/perf/event.h"
 #include "controller/perf/kernel_time.h"
+#include "controller/perf/stack_copies.h"
 
 namespace causalctl::perf {
 namespace {
@@ -50,7 +53,7 @@ static_assert(Uprobes::kMostCountedTags == UPROBE_TAGS_COUNTED);
 }  // namespace
 
 struct Uprobes::Impl {
-  Impl(Pid target, Means means);
+  Impl(Pid target, Means means, unsigned stack_bytes);
   ~Impl() { ring_buffer__free(reader); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -67,10 +70,14 @@ struct Uprobes::Impl {
   ring_buffer* reader = nullptr;
   std::vector<UprobeHit>* hits = nullptr;  // where read() wants them; null otherwise
   std::uint64_t lost_told = 0;
+  StackMemory stacks;
+  std::optional<StackCopies> copies;
+  unsigned stack_bytes;
   std::vector<Fd> open;  // links, and the events on which they stand
 };
 
-Uprobes::Impl::Impl(Pid process, Means how) : target(process), means(how) {
+Uprobes::Impl::Impl(Pid process, Means how, unsigned bytes)
+    : target(process), means(how), stack_bytes(bytes) {
   if (is_pretended_broken(Facility::bpf)) throw Error("CAUSALCTL_PRETEND_BROKEN has bpf");
   set_namespace_of(*object->rodata, target);
   object->rodata->target = static_cast<std::uint32_t>(target);
@@ -82,8 +89,17 @@ Uprobes::Impl::Impl(Pid process, Means how) : target(process), means(how) {
     bpf_program__set_expected_attach_type(object->progs.causalctl_hits,
                                           static_cast<bpf_attach_type>(kTraceUprobeMulti));
   }
+  if (stack_bytes > 0) {
+    object->rodata->stack_pieces_of_core =
+        size_stack_maps(object->maps.stack_rings, object->maps.stack_pieces);
+    object->bss->stack_bytes = stack_bytes;
+  }
   object.load();
   program = bpf_program__fd(used);
+  if (stack_bytes > 0) {
+    stacks = memory_of_stacks(object->maps.stack_rings, object->maps.stack_pieces);
+    copies.emplace(stacks.copies());
+  }
   const auto take = [](void* self, void* data, std::size_t size) {
     if (size < sizeof(UprobeRecord)) return 0;
     const auto& record = *static_cast<const UprobeRecord*>(data);
@@ -151,7 +167,8 @@ std::vector<Fd> Uprobes::Impl::link(const std::vector<UprobePlace>& places) cons
   return made;
 }
 
-Uprobes::Uprobes(Pid target, Means means) : impl_(std::make_unique<Impl>(target, means)) {}
+Uprobes::Uprobes(Pid target, Means means, unsigned stack_bytes)
+    : impl_(std::make_unique<Impl>(target, means, stack_bytes)) {}
 Uprobes::~Uprobes() = default;
 Uprobes::Uprobes(Uprobes&&) noexcept = default;
 Uprobes& Uprobes::operator=(Uprobes&&) noexcept = default;
@@ -184,6 +201,20 @@ std::uint64_t Uprobes::read(std::vector<UprobeHit>& hits) {
 
 std::uint64_t Uprobes::count(std::uint32_t tag) const {
   return __atomic_load_n(&impl_->object->bss->counts[tag], __ATOMIC_RELAXED);
+}
+
+void Uprobes::copy_every(std::uint32_t tag, std::uint32_t hits) {
+  INVARIANT(impl_->copies && tag < kMostCountedTags);
+  __atomic_store_n(&impl_->object->bss->copied_every[tag], hits, __ATOMIC_RELAXED);
+}
+
+void Uprobes::read_copies(std::vector<SampleEvent>& into) {
+  const std::size_t before = into.size();
+  impl_->copies->read(impl_->stack_bytes, into);
+  for (SampleEvent& sample : std::span(into).subspan(before)) {
+    sample.tag -= 1;  // 0 is none
+    sample.reason = SampleReason::event;
+  }
 }
 
 }  // namespace causalctl::perf

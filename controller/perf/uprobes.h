@@ -12,6 +12,9 @@
 // The tracepoints of system calls are counted in the same way (`calls`), because a perf event of
 // each thread is taken off its core and put on another one by the kernel at each switch.
 //
+// The program can copy the stacks of some hits, as samples. It does so where a perf event that is
+// sampled would be needed for each thread and place.
+//
 // All are kernel objects that end with us: the kernel then takes its int3 out of the target.
 // Sources: bpf(2); kernel/trace/bpf_trace.c, kernel/trace/trace_uprobe.c.
 #pragma once
@@ -22,6 +25,7 @@
 
 #include "controller/base/fd.h"
 #include "controller/base/types.h"
+#include "controller/perf/events.h"
 #include "controller/perf/uprobe_place.h"
 
 namespace causalctl::perf {
@@ -41,7 +45,8 @@ class Uprobes {
 
   // Loads the program for `target`. Throws Error with a hint if BPF is not permitted, the kernel is
   // too old, or the target's threads have other numbers here than in the kernel (pid namespaces).
-  Uprobes(Pid target, Means means);
+  // Of the stack of a hit whose copy is wanted, `stack_bytes` are; 0: none will be.
+  Uprobes(Pid target, Means means, unsigned stack_bytes = 0);
   ~Uprobes();  // takes a grace period of the kernel for a link, or for each event
   Uprobes(Uprobes&&) noexcept;
   Uprobes& operator=(Uprobes&&) noexcept;
@@ -60,6 +65,13 @@ class Uprobes {
   // then because the ring was full; count() includes them.
   std::uint64_t read(std::vector<UprobeHit>& hits);
   std::uint64_t count(std::uint32_t tag) const;  // since start()
+
+  // Has one of so many hits of this tag copied from now on, on average; 0: none. REQUIRES: copies
+  // are wanted.
+  void copy_every(std::uint32_t tag, std::uint32_t hits);
+  // Appends the copies since the last call, as samples with the tag, whose threads have no serials.
+  // Where there was no room, it is as if a hit was not chosen.
+  void read_copies(std::vector<SampleEvent>& into);
 
  private:
   struct Impl;

@@ -43,6 +43,8 @@ __asm__(
     "ret\n"
     ".popsection\n");
 
+constexpr unsigned kStackCopied = 256;  // bytes
+
 using Visited = void (*)();
 
 Trial visit(Facility facility, Visited visited, const std::function<std::uint64_t()>& count) {
@@ -80,8 +82,19 @@ UprobeTrial both(const Trial& stepped, const Trial& emulated) {
   return trial;
 }
 
+// Whether the stack of a visit comes, as it is.
+bool copies_stack(Uprobes& uprobes) {
+  uprobes.copy_every(0, 1);
+  causalctl_stepped();
+  uprobes.copy_every(0, 0);
+  std::vector<SampleEvent> samples;
+  uprobes.read_copies(samples);
+  return samples.size() == 1 && samples[0].tag == 0 && samples[0].thread.tid == gettid() &&
+         samples[0].user.stack.size() >= sizeof(Address);
+}
+
 UprobeTrial try_program(const std::array<UprobePlace, 2>& places, Uprobes::Means means) {
-  Uprobes uprobes(getpid(), means);
+  Uprobes uprobes(getpid(), means, kStackCopied);
   uprobes.add({places.begin(), places.end()});
   uprobes.start();
   const auto visit_of = [&uprobes](Visited function, std::uint32_t tag) {
@@ -92,7 +105,10 @@ UprobeTrial try_program(const std::array<UprobePlace, 2>& places, Uprobes::Means
     });
   };
   UprobeTrial trial = both(visit_of(causalctl_stepped, 0), visit_of(causalctl_emulated, 1));
-  if (trial.is_seen()) trial.means = means;
+  if (trial.is_seen()) {
+    trial.means = means;
+    trial.copies_stacks = copies_stack(uprobes);
+  }
   keep_open(std::move(uprobes));
   return trial;
 }

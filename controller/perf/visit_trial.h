@@ -21,6 +21,7 @@ namespace causalctl::perf {
 struct UprobeTrial : Trial {
   Nanoseconds emulated_cost_ns = 0;  // for an instruction that the kernel emulates (is_emulated())
   std::optional<Uprobes::Means> means{};  // nullopt: only by an event for each thread and place
+  bool copies_stacks = false;             // the program of these means was seen to copy one
 };
 
 // Returns, by the bytes of one instruction, whether the kernel emulates it at a uprobe: nops, near

@@ -25,7 +25,7 @@ MORE = {
         "counts": [{
             "function": "parse", "column": "count:parse", "calls": 90000, "exact": True, "too_dear": False,
             "per_second": 45000.0, "most_per_second": 45000.0, "counted_share": 1.0, "cost_ns": 900,
-            "cost_share": 0.01, "cost_of_all": False, "missing": ""}],
+            "cost_share": 0.01, "missing": ""}],
         "time": [{"run": 0, "what": "stopped", "column": "stopped", "ns": 1200000000, "of_ns": 2500000000,
                   "text": "The process was stopped for 1.2 s of the 2.5 s."}],
     },
@@ -49,11 +49,11 @@ MAY_BE_ABSENT = {
         "losses": {"counts", "programs"},
         "losses.chains": {"searched", "too_deep", "unreadable"},
         "losses.account": ACCOUNT,
-        "losses.counts[]": {"cost_of_all", "missing", "in_gaps", "least_in_gaps", "most_in_gaps"},
+        "losses.counts[]": {"missing", "in_gaps", "least_in_gaps", "most_in_gaps"},
         "end": {"counts", "after_pause_ns", "paused", "programs"},
         "end.chains": {"searched", "too_deep", "unreadable"},
         "end.account": ACCOUNT,
-        "end.counts[]": {"cost_of_all", "missing", "in_gaps", "least_in_gaps", "most_in_gaps"},
+        "end.counts[]": {"missing", "in_gaps", "least_in_gaps", "most_in_gaps"},
     },
 }
 NAMES_AS_KEYS = {"run.facilities"}

@@ -101,7 +101,6 @@ std::vector<Count> counts_of(std::span<const Recording> runs) {
       estimates[index].most += estimate.most;
       at->cost_ns = std::max(at->cost_ns, each.cost_ns);
       at->cost_share = std::clamp(each.cost_share, at->cost_share, 1.0);
-      at->cost_of_all = at->cost_of_all || each.cost_of_all;
       at->too_dear = at->too_dear || is_too_dear(each);
       if (at->missing.empty()) at->missing = each.missing;
       wall_s[index] += static_cast<double>(each.wall_ns) / kSecond;

@@ -121,7 +121,6 @@ struct FunctionCount {
   Nanoseconds counted_ns = 0;  // of this, when they were counted: less where they cost too much
   Nanoseconds cost_ns = 0;     // what counting one costs its thread
   double cost_share = 0;  // of the time of the thread with the most calls, while they were counted
-  bool cost_of_all = false;  // that is the time of all threads with such calls together
   std::string missing;       // if some calls are not in it: which, and why
   // Calls in the time in which they were not counted: an estimate without bias, and its 95 % range,
   // whose upper end allows for the time that the traps took.
@@ -135,7 +134,6 @@ struct FunctionCount {
                       Field("counted_ns", &FunctionCount::counted_ns, kMoment),
                       Field("cost_ns", &FunctionCount::cost_ns, kMoment),
                       Field("cost_share", &FunctionCount::cost_share),
-                      Field("cost_of_all", &FunctionCount::cost_of_all, kIfSet),
                       Field("missing", &FunctionCount::missing, kIfSet),
                       Field("in_gaps", &FunctionCount::in_gaps, kIfSet),
                       Field("least_in_gaps", &FunctionCount::least_in_gaps, kIfSet),

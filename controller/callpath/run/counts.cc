@@ -7,9 +7,7 @@
 #include <utility>
 
 #include "controller/base/clock.h"
-#include "controller/base/error.h"
 #include "controller/base/process_clock.h"
-#include "controller/perf/uprobe_visits.h"
 
 namespace causalctl::callpath {
 
@@ -23,45 +21,17 @@ Counts::Counts(Pid target, const std::vector<WatchedEvent>& events, const perf::
     count.event = events[tag].metric.name;
     count.function = events[tag].spec.name;
     count.cost_ns = events[tag].cost_ns;
-    count.cost_of_all = events[tag].templates.empty();
   }
-  if (functions_.empty()) return;
-  std::string reason;
-  uprobes_ = perf::make_uprobes(target, reason);
-  for (const Function& function : functions_) {
-    if (uprobes_ || !events[function.tag].templates.empty()) continue;
-    throw Error(
-        fmt::format("--count {}: no BPF program can count here ({}), and there are too many "
-                    "threads and places for perf events",
-                    events[function.tag].spec.name, reason),
-        "give root's rights or CAP_BPF, or count in a process with fewer threads");
-  }
-  for (Function& function : functions_) arm(function);
-}
-
-// Each time the program gets another tag: the kernel takes a while to close uprobes, whose hits
-// must not count twice.
-void Counts::arm(Function& function) {
-  if (!uprobes_) return;
-  function.kernel_tag = next_kernel_tag_;
-  if (++next_kernel_tag_ == perf::Uprobes::kMostCountedTags) {
-    next_kernel_tag_ = perf::Uprobes::kMostTags;
-  }
-  std::vector<perf::UprobePlace> places = events_[function.tag].places;
-  for (perf::UprobePlace& place : places) place.tag = function.kernel_tag;
-  function.uprobes = uprobes_->open(places);
 }
 
 void Counts::start(Nanoseconds now_ns) {
   start_ns_ = now_ns;
   for (Function& function : functions_) {
-    function.is_open = true;
-    function.counted_before = counted(function);
     function.stratum_ns = now_ns;
     function.piece_ns = now_ns;
+    function.calls_before = session_.events_counted(function.tag);
     function.cpu_before_ns = process_cpu_of(target_).value_or(0);
   }
-  if (uprobes_) uprobes_->start();
 }
 
 const Counts::Function* Counts::function_of(std::uint32_t tag) const {
@@ -74,35 +44,11 @@ Counts::Function* Counts::function_of(std::uint32_t tag) {
   return const_cast<Function*>(std::as_const(*this).function_of(tag));
 }
 
-std::uint64_t Counts::counted(const Function& function) const {
-  return uprobes_ ? uprobes_->count(function.kernel_tag) : session_.events_counted(function.tag);
-}
-
-void Counts::close(std::uint32_t tag) {
-  Function* function = function_of(tag);
-  if (function == nullptr || !function->is_open) return;
-  function->closed_calls = calls(*function);
-  function->is_open = false;
-  closer_.close(std::exchange(function->uprobes, {}));
-}
-
-void Counts::open(std::uint32_t tag) {
-  Function* function = function_of(tag);
-  if (function == nullptr || function->is_open) return;
-  try {
-    arm(*function);
-  } catch (const Error&) {
-    return;  // the process has ended
-  }
-  function->is_open = true;
-  function->counted_before = counted(*function);
-}
-
 void Counts::take(std::uint32_t tag, const Thinning::Step& step) {
   Function* function = function_of(tag);
-  if (function == nullptr || !function->is_open) return;
+  if (function == nullptr) return;
   const Nanoseconds now_ns = monotonic_now();
-  const std::uint64_t all = calls(*function);
+  const std::uint64_t all = session_.events_counted(tag);
   if (step.ended && function->piece_ns) {
     const Nanoseconds end_ns = now_ns + step.rest_ns;
     const Nanoseconds piece_ns = now_ns - *std::exchange(function->piece_ns, std::nullopt);
@@ -130,16 +76,6 @@ double Counts::cost_share(const Function& function, std::uint64_t calls) const {
   return cost_ns / static_cast<double>(*now_ns - function.cpu_before_ns);
 }
 
-std::uint64_t Counts::calls(std::uint32_t tag) const {
-  const Function* function = function_of(tag);
-  return function != nullptr ? calls(*function) : 0;
-}
-
-std::uint64_t Counts::calls(const Function& function) const {
-  return function.closed_calls +
-         (function.is_open ? counted(function) - function.counted_before : 0);
-}
-
 // A piece that goes on is one of a shorter stratum, if it is long enough to tell anything; of any
 // length if it is all of its stratum.
 void Counts::write(const Function& function, Nanoseconds now_ns, FunctionCount& count) const {
@@ -148,7 +84,7 @@ void Counts::write(const Function& function, Nanoseconds now_ns, FunctionCount& 
   const Nanoseconds piece_ns = function.piece_ns ? now_ns - *function.piece_ns : 0;
   const bool is_all = function.piece_ns && *function.piece_ns <= function.stratum_ns;
   if (piece_ns > 0 && (is_all || piece_ns >= Thinning::kPiece / 2)) {
-    strata.add({calls(function) - function.calls_before, piece_ns,
+    strata.add({session_.events_counted(function.tag) - function.calls_before, piece_ns,
                 std::max(piece_ns, now_ns - since_ns), count.cost_share});
     since_ns = now_ns;
   }
@@ -168,7 +104,7 @@ void Counts::update(Nanoseconds now_ns, const std::vector<double>& cost_share) {
     count.cost_share = cost_share.at(function.tag);
     write(function, now_ns, count);
     const bool all_seen = !thread_began_ && session_.losses().threads_missed == 0;
-    if (uprobes_ || all_seen) continue;
+    if (session_.counts_all_threads(function.tag) || all_seen) continue;
     count.missing =
         "calls that threads make before causalctl sees them begin are missing, as no BPF program "
         "can count here, which needs root or CAP_BPF";

@@ -19,8 +19,7 @@ namespace causalctl::callpath {
 class EventWatch {
  public:
   // Enters the events into the recording. Each that costs something may cost its share of
-  // `most_slowdown`. Which of them are seen depends on `seed`. Throws as watch_events() does, and
-  // Error if they need too many uprobes.
+  // `most_slowdown`. Which of them are seen depends on `seed`. Throws as watch_events() does.
   EventWatch(const std::vector<EventSpec>& specs, double most_slowdown, std::uint64_t seed,
              Pid target, Recording& recording);
 
@@ -34,14 +33,8 @@ class EventWatch {
   void warn(const Counts& counts, const Recorder& recorder, Recording& recording) const;
 
  private:
-  // How often the event happened since the last call, in the thread in which it did most often; of
-  // a counted function without samples, in all of them.
-  std::uint64_t fresh_hits(std::uint32_t tag, perf::Session& session, const Counts& counts);
-
   struct Cost {
     Thinning thinning;
-    // Of a counted function, at the last look: its calls, and those that its sampled events tell.
-    std::uint64_t calls = 0, seen = 0;
     bool is_open = true;
   };
 

@@ -93,8 +93,7 @@ class Run {
         still_threads_([this](ThreadId thread) { return processes_.stacks_of(thread); }, recorder_,
                        [this] { drain(); }),
         epochs_(settings.epochs, recorder_, recording),
-        counting_(std::in_place, watch.process(), events_.events(), session_, recording),
-        counts_(*counting_),
+        counts_(watch.process(), events_.events(), session_, recording),
         account_(members(), recording.account),
         copy_size_(settings.events.empty() && !settings.wakers &&
                    settings.period_ns >= kMillisecond) {
@@ -313,15 +312,9 @@ class Run {
           fmt::format("a thread that was woken and waits for a core counts as blocked{}",
                       settings_.wakers ? ", and --wakers shows nothing" : ""));
     }
-    let_go();
+    watch_.take_events().reset();  // nothing is open on the target any more
     wait_for_names();
     places_.files().warn(recording_);
-  }
-
-  // Closes all that is open on the target.
-  void let_go() {
-    counting_.reset();
-    watch_.take_events().reset();
   }
 
   // Who has asked for the end does not wait for long. A report of the log looks up what is missing.
@@ -352,15 +345,14 @@ class Run {
   EventWatch events_;
   Places places_;
   KernelPart kernel_part_;
-  perf::Session& session_;  // until let_go()
+  perf::Session& session_;  // until finish()
   Processes processes_;
   Namer namer_;
   MissingCallers missing_callers_;
   Recorder recorder_;
   StillThreads still_threads_;
   Epochs epochs_;
-  std::optional<Counts> counting_;  // until let_go()
-  Counts& counts_;
+  Counts counts_;
   AccountWatch account_;
   Nanoseconds begin_ns_ = 0;
   Nanoseconds drained_ns_ = 0;  // up to then all events were taken; later ones are still to come

@@ -117,6 +117,7 @@ void watch_function(Pid target, unwind::Symbolizer& symbolizer, std::uint32_t ta
   for (const perf::UprobePlace& place : plan.places) {
     perf::EventTemplate event;
     event.attr = perf::uprobe_attr(place);
+    event.place = place;
     event.tag = tag;
     event.what = "uprobe for " + spec.option();
     if (spec.counted) event.first_every = kFirstCalls;

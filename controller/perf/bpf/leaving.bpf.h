@@ -7,32 +7,11 @@
 #pragma once
 
 #include "controller/perf/bpf/leaving_record.h"
+#include "controller/perf/bpf/stack_copy.bpf.h"
 
-struct pt_regs {
-  unsigned long ax, bx, cx, dx, si, di, bp, sp, ip, flags, cs, ss;
-  unsigned long r8, r9, r10, r11, r12, r13, r14, r15;
-} __attribute__((preserve_access_index));
-
-const volatile __u32 leaving_pieces_of_core;  // a power of two
-const volatile __u32 leaving_kernel_chain;    // whether the kernel's part of the path is wanted
-__u32 leaving_bytes;                          // of the stack that are wanted; 0: nothing is sampled
+const volatile __u32 leaving_kernel_chain;  // whether the kernel's part of the path is wanted
+__u32 leaving_bytes;                        // of the stack that are wanted; 0: nothing is sampled
 struct LeavingSlot leaving_slots[LEAVING_SLOTS];
-
-struct {
-  __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(map_flags, BPF_F_MMAPABLE);
-  __uint(max_entries, 1);  // one for each core, which is set when it is loaded
-  __type(key, __u32);
-  __type(value, struct LeavingRing);
-} leaving_rings SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(map_flags, BPF_F_MMAPABLE);
-  __uint(max_entries, 1);  // leaving_pieces_of_core for each core
-  __type(key, __u32);
-  __type(value, struct LeavingPiece);
-} leaving_pieces SEC(".maps");
 
 static __always_inline int is_drawn(struct LeavingSlot* slot) {
   const __u32 every = slot->every;
@@ -46,48 +25,16 @@ static __always_inline int is_drawn(struct LeavingSlot* slot) {
   return 1;
 }
 
-static __always_inline struct LeavingPiece* piece_of(__u32 core, __u64 number) {
-  const __u32 place = core * leaving_pieces_of_core + (number & (leaving_pieces_of_core - 1));
-  return bpf_map_lookup_elem(&leaving_pieces, &place);
-}
-
 static __always_inline void copy_thread(void* context, __u32 tid, __u32 slot,
                                         const struct pt_regs* regs, __u32 bytes, __u64 time_ns) {
   const __u32 core = bpf_get_smp_processor_id();
-  struct LeavingRing* ring = bpf_map_lookup_elem(&leaving_rings, &core);
+  struct StackRing* ring = bpf_map_lookup_elem(&stack_rings, &core);
   if (!ring) return;
-  const __u64 first = ring->written;
-  if (first + LEAVING_MOST_PIECES - ring->read > leaving_pieces_of_core) return;
-  struct LeavingPiece* piece = piece_of(core, first);
-  if (!piece) return;
-  piece->time_ns = time_ns;
-  piece->tid = tid;
-  const __u64 registers[LEAVING_REGISTERS] = {
-      regs->ax,  regs->bx,  regs->cx,    regs->dx,  regs->si,  regs->di, regs->bp,
-      regs->sp,  regs->ip,  regs->flags, regs->cs,  regs->ss,  regs->r8, regs->r9,
-      regs->r10, regs->r11, regs->r12,   regs->r13, regs->r14, regs->r15};
-  __builtin_memcpy(piece->registers, registers, sizeof registers);
-  piece->kernel_frames = 0;
   if (leaving_kernel_chain) {
-    const long size = bpf_get_stack(context, piece->kernel, sizeof piece->kernel, 0);
-    if (size > 0) piece->kernel_frames = size / sizeof piece->kernel[0];
+    copy_stack(core, ring, context, tid, slot, regs, bytes, time_ns);
+  } else {
+    copy_stack(core, ring, 0, tid, slot, regs, bytes, time_ns);
   }
-  __u64 from = regs->sp;
-  __u32 pieces = 0;
-  for (__u32 i = 0; i < LEAVING_MOST_PIECES && (i == 0 || from < regs->sp + bytes); ++i) {
-    struct LeavingPiece* next = piece_of(core, first + i);
-    if (!next) break;
-    const __u32 to_end_of_page = LEAVING_PIECE_BYTES - (from & (LEAVING_PIECE_BYTES - 1));
-    next->slot = i == 0 ? slot : 0;
-    next->bytes = 0;
-    if (i == 0) pieces = 1;  // with the registers
-    if (bpf_probe_read_user(next->stack, to_end_of_page, (void*)from) != 0) break;
-    next->bytes = to_end_of_page;
-    pieces = i + 1;
-    from += to_end_of_page;
-  }
-  barrier();
-  *(volatile __u64*)&ring->written = first + pieces;
 }
 
 // Returns the number of the place; 0 if nothing is sampled. `left` is the current thread, and its

@@ -123,9 +123,8 @@ std::vector<std::string> count_lines(const Profile& profile) {
     if (count.counted_share < 1) {
       line += fmt::format(
           ". They were counted {} % of the time, as each costs its thread {}: together {} % of a "
-          "thread's time {}while they are counted",
-          percent(count.counted_share), duration(count.cost_ns), percent(count.cost_share),
-          count.cost_of_all ? "in all threads " : "");
+          "thread's time while they are counted",
+          percent(count.counted_share), duration(count.cost_ns), percent(count.cost_share));
     }
     if (count.too_dear) line += ", too much to tell how many there are otherwise";
     if (!count.missing.empty()) line += fmt::format(" ({})", count.missing);

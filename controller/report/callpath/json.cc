@@ -84,7 +84,6 @@ Json head(const Profile& profile, const LabelTree& tree) {
                               {"counted_share", json_number(count.counted_share)},
                               {"cost_ns", count.cost_ns},
                               {"cost_share", json_number(count.cost_share)},
-                              {"cost_of_all", count.cost_of_all},
                               {"missing", count.missing}});
   }
   json["epochs"] = Json::array();

@@ -115,7 +115,6 @@ struct Count {
   bool too_dear = false;     // it is known only that there were `calls` or more
   Nanoseconds cost_ns = 0;   // what counting one costs its thread
   double cost_share = 0;     // of the time of the busiest thread, while it was counted
-  bool cost_of_all = false;  // it is that of all threads together, as a share of one thread's time
   std::string missing;       // which calls are not in it, and why
 };
 

@@ -11,18 +11,18 @@ constexpr std::size_t kCores = 2, kPieces = 16;
 
 // The memory that the program for the kernel writes.
 struct Shared {
-  std::vector<LeavingRing> rings = std::vector<LeavingRing>(kCores);
-  std::vector<LeavingPiece> pieces = std::vector<LeavingPiece>(kCores * kPieces);
+  std::vector<StackRing> rings = std::vector<StackRing>(kCores);
+  std::vector<StackPiece> pieces = std::vector<StackPiece>(kCores * kPieces);
   std::vector<LeavingSlot> slots = std::vector<LeavingSlot>(LEAVING_SLOTS);
 
   // A switch of a thread whose stack pointer is its number, with so much of its stack in each
   // piece.
   void sample(std::size_t core, std::uint32_t tid, std::vector<std::uint16_t> bytes) {
-    LeavingRing& ring = rings[core];
+    StackRing& ring = rings[core];
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-      LeavingPiece& piece = pieces[core * kPieces + (ring.written + i) % kPieces];
+      StackPiece& piece = pieces[core * kPieces + (ring.written + i) % kPieces];
       piece = {};
-      piece.slot = i == 0 ? static_cast<std::uint16_t>(leaving_slot(tid, 0, tid, 0)) : 0;
+      piece.tag = i == 0 ? static_cast<std::uint16_t>(leaving_slot(tid, 0, tid, 0)) : 0;
       piece.time_ns = 1000 + tid;
       piece.tid = tid;
       piece.registers[7] = tid;
@@ -33,6 +33,7 @@ struct Shared {
     }
     ring.written += bytes.size();
   }
+  StackCopies copies() { return {rings, pieces}; }
   LeavingSlot& slot_of(std::uint32_t tid) { return slots[leaving_slot(tid, 0, tid, 0)]; }
 };
 
@@ -40,7 +41,7 @@ struct Shared {
 
 TEST_CASE("Samples of threads that leave are put together from pieces", "[perf]") {
   Shared shared;
-  LeavingSamples samples(shared.rings, shared.pieces, shared.slots);
+  LeavingSamples samples(shared.copies(), shared.slots);
   std::vector<SampleEvent> events;
   samples.read(kMostBytes, events);
   CHECK(events.empty());
@@ -75,7 +76,7 @@ TEST_CASE("Samples of threads that leave are put together from pieces", "[perf]"
 TEST_CASE("Fewer switches are sampled where there are many, and all where there are few",
           "[perf]") {
   Shared shared;
-  LeavingSamples samples(shared.rings, shared.pieces, shared.slots);
+  LeavingSamples samples(shared.copies(), shared.slots);
   LeavingSlot& busy = shared.slot_of(5);
   LeavingSlot& rare = shared.slot_of(6);
   REQUIRE(&busy != &rare);

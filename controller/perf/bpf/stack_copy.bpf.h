@@ -1,0 +1,78 @@
+// Copies the registers of a thread and what lies on its stack, for the reader to unwind.
+#pragma once
+
+#include "controller/perf/bpf/stack_copy.h"
+
+struct pt_regs {
+  unsigned long ax, bx, cx, dx, si, di, bp, sp, ip, flags, cs, ss;
+  unsigned long r8, r9, r10, r11, r12, r13, r14, r15;
+} __attribute__((preserve_access_index));
+
+const volatile __u32 stack_pieces_of_core;  // a power of two
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 1);  // one for each core, which is set when it is loaded
+  __type(key, __u32);
+  __type(value, struct StackRing);
+} stack_rings SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 1);  // stack_pieces_of_core for each core
+  __type(key, __u32);
+  __type(value, struct StackPiece);
+} stack_pieces SEC(".maps");
+
+static __always_inline struct StackPiece* piece_of(__u32 core, __u64 number) {
+  const __u32 place = core * stack_pieces_of_core + (number & (stack_pieces_of_core - 1));
+  return bpf_map_lookup_elem(&stack_pieces, &place);
+}
+
+// Writes the first piece but for the stack. `kernel_of` is the context of a program, whose kernel's
+// part of the path is wanted, or null.
+static __always_inline void begin_copy(struct StackPiece* piece, void* kernel_of, __u32 tid,
+                                       const struct pt_regs* regs, __u64 time_ns) {
+  piece->time_ns = time_ns;
+  piece->tid = tid;
+  const __u64 registers[STACK_REGISTERS] = {regs->ax,  regs->bx,  regs->cx,  regs->dx,  regs->si,
+                                            regs->di,  regs->bp,  regs->sp,  regs->ip,  regs->flags,
+                                            regs->cs,  regs->ss,  regs->r8,  regs->r9,  regs->r10,
+                                            regs->r11, regs->r12, regs->r13, regs->r14, regs->r15};
+  __builtin_memcpy(piece->registers, registers, sizeof registers);
+  piece->kernel_frames = 0;
+  if (!kernel_of) return;
+  const long size = bpf_get_stack(kernel_of, piece->kernel, sizeof piece->kernel, 0);
+  if (size > 0) piece->kernel_frames = size / sizeof piece->kernel[0];
+}
+
+// Where there is no room, it is as if no copy was wanted. Copies on one core must not interrupt
+// each other.
+static __always_inline void copy_stack(__u32 core, struct StackRing* ring, void* kernel_of,
+                                       __u32 tid, __u32 tag, const struct pt_regs* regs,
+                                       __u32 bytes, __u64 time_ns) {
+  const __u64 first = ring->written;
+  if (first + STACK_MOST_PIECES - ring->read > stack_pieces_of_core) return;
+  struct StackPiece* piece = piece_of(core, first);
+  if (!piece) return;
+  begin_copy(piece, kernel_of, tid, regs, time_ns);
+  const __u64 begin = regs->sp;
+  __u64 from = begin;
+  __u32 pieces = 0;
+  for (__u32 i = 0; i < STACK_MOST_PIECES && (i == 0 || from < begin + bytes); ++i) {
+    struct StackPiece* next = piece_of(core, first + i);
+    if (!next) break;
+    const __u32 to_end_of_page = STACK_PIECE_BYTES - (from & (STACK_PIECE_BYTES - 1));
+    next->tag = i == 0 ? tag : 0;
+    next->bytes = 0;
+    if (i == 0) pieces = 1;  // with the registers
+    if (bpf_probe_read_user(next->stack, to_end_of_page, (void*)from) != 0) break;
+    next->bytes = to_end_of_page;
+    pieces = i + 1;
+    from += to_end_of_page;
+  }
+  barrier();
+  *(volatile __u64*)&ring->written = first + pieces;
+}
