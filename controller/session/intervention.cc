@@ -113,10 +113,11 @@ void Intervention::restore(const std::function<void()>& close_events) {
     }
   }
   pauses_.pauser.reset();  // so that no shot can fire from here on
-  perf::close_kept();
   std::jthread closing = close_beside(close_events, precedence_);
   left_ = guardian_.restore();
   if (closing.joinable()) closing.join();
+  // Not before: its thread has no precedence, and holds locks of the kernel that closing waits for.
+  perf::close_kept();
   recording_.left_in_target = !left_.empty();
   recording_.stopped_calls = guardian_.stopped_calls();
 }
