@@ -11,7 +11,8 @@ import subprocess
 import pytest
 
 from fixture import wait_until
-from test_callpath import Tree, check_alive, check_refused, recorded, run
+from test_callpath import Tree, check_alive, check_refused, recorded, run, running_target
+from test_callpath_counts import ALL
 from test_modules import compiled, running, skip_without_breakpoints
 
 
@@ -74,6 +75,17 @@ def test_bytes_of_malloc(options, program, tmp_path):
     size = check_share(report, "uprobe:malloc:rdi")
     assert size == pytest.approx(check_share(report, "uprobe:allocates:edi"), rel=0.05)
     assert not [text for text in report["warnings"] if "bursts" in text], report["warnings"]
+
+
+def test_calls_in_a_hundred_threads(options, tmp_path):
+    """One uprobe is for all of them."""
+    with running_target(options, "many_threads", "--blocked", "100", "--busy", "1") as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "3s", "--event", "uprobe:round_done",
+                          "--count", "round_done", *ALL)
+    totals = {column["name"]: column["total"] for column in report["columns"]}
+    [count] = report["counts"]
+    assert count["calls"] == totals["count:round_done"] > 0, (count, totals)
+    assert totals["uprobe:round_done"] == pytest.approx(count["calls"], rel=0.05), (count, totals)
 
 
 def test_a_dear_function_is_recorded_in_bursts(options, program, tmp_path):

@@ -22,6 +22,7 @@
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
 #include "controller/perf/kept_open.h"
+#include "controller/perf/sampled_hits.h"
 #include "controller/perf/visit_trial.h"
 #include "controller/progress/image.h"
 #include "controller/progress/progress.h"
@@ -138,6 +139,82 @@ TEST_CASE("Uprobes may be counted without a record, and closed", "[perf]") {
   CHECK(uprobes.count(counted) == 2 * kHits);
 }
 
+TEST_CASE("A program copies the stacks of hits, in all threads", "[perf]") {
+  const auto means = GENERATE(Uprobes::Means::links, Uprobes::Means::events);
+  probed::Child child;
+  const UprobePlace place = place_of(child, "probed::function_1", 3);
+  Uprobes uprobes(child.pid(), means, 4096);
+  uprobes.add({place, place_of(child, "probed::function_2", 5)});
+  uprobes.copy_every(3, 1);
+  uprobes.start();
+  child.start_thread();
+  child.hit(kHits);
+  child.hit_in_thread(kHits);
+  std::vector<perf::SampleEvent> samples;
+  uprobes.read_copies(samples);
+  REQUIRE(samples.size() == 2 * kHits);  // none of the other function
+  std::set<Tid> threads;
+  for (const perf::SampleEvent& sample : samples) {
+    CHECK((sample.tag == 3 && sample.reason == perf::SampleReason::event));
+    threads.insert(sample.thread.tid);
+    CHECK(sample.user.registers.size() == 20);
+    CHECK(sample.user.registers.at(8) % 4096 == place.offset % 4096);  // the instruction
+    CHECK(sample.user.registers.at(7) == sample.stack_pointer);
+    CHECK(sample.user.stack.size() >= sizeof(Address));
+  }
+  CHECK(threads.size() == 2);
+  uprobes.copy_every(3, 0);
+  child.hit(kHits);
+  samples.clear();
+  uprobes.read_copies(samples);
+  CHECK(samples.empty());
+}
+
+TEST_CASE("Sampled hits stand for all of them, also where few are sampled", "[perf]") {
+  probed::Child child;
+  const std::vector<UprobePlace> places = {place_of(child, "probed::function_1", 0)};
+  std::string reason;
+  auto hits = perf::make_sampled_hits(child.pid(), 4096, reason);
+  INFO(reason);
+  REQUIRE(hits);
+  constexpr std::uint32_t kTag = 7;
+  constexpr unsigned kMany = 2000, kEvery = 10;
+  hits->open(kTag, places, kEvery);
+  child.hit(kHits);  // before the start
+  hits->start();
+  const auto worth = [&] {
+    std::uint64_t sum = 0, samples = 0;
+    for (const perf::SampleEvent& sample : hits->read()) {
+      CHECK(sample.tag == kTag);
+      sum += sample.events;
+      ++samples;
+    }
+    CHECK((samples > 0 && samples < kMany / 2));
+    return sum;
+  };
+  child.hit(kMany);
+  CHECK(worth() == kMany);
+  CHECK(hits->count(kTag) == kMany);
+  CHECK(hits->fresh_of_busiest(kTag) == kMany);
+  hits->close(kTag).clear();
+  child.hit(kHits);
+  CHECK(hits->read().empty());
+  hits->open(kTag, places, kEvery);
+  child.start_thread();
+  child.hit_in_thread(kMany);
+  CHECK(worth() == kMany);
+  CHECK(hits->count(kTag) == 2 * kMany);
+  // Where there are more than wanted, fewer are sampled.
+  for (int i = 0; i < 4; ++i) {
+    hits->adapt(1);
+    child.hit(kMany);
+    (void)hits->read();
+  }
+  child.hit(kMany);
+  CHECK(hits->read().size() < 20);
+  CHECK(hits->count(kTag) == 7 * kMany);
+}
+
 TEST_CASE("Uprobes of which one cannot be had are none at all", "[perf]") {
   probed::Child child;
   Uprobes uprobes(child.pid(), Uprobes::Means::links);
@@ -155,6 +232,7 @@ TEST_CASE("Trials see every way of counting that works here, and its cost", "[pe
   CAPTURE(uprobe.finding);
   REQUIRE(uprobe.is_seen());
   CHECK(uprobe.means == Uprobes::Means::links);
+  CHECK(uprobe.copies_stacks);
   CHECK(uprobe.cost_ns > 100);
   CHECK(uprobe.cost_ns < kMillisecond);
   CHECK(uprobe.emulated_cost_ns > 100);
