@@ -23,6 +23,11 @@ WatchedEvent counted_function(probed::Child& child) {
   event.spec.name = "function_1";
   event.spec.counted = true;
   event.places = {{place->readable, place->offset, 0, 0}};
+  perf::EventTemplate uprobe;
+  uprobe.what = "uprobe";
+  uprobe.attr = perf::uprobe_attr(event.places.front());
+  uprobe.place = event.places.front();
+  event.templates = {uprobe};
   return event;
 }
 
@@ -32,7 +37,13 @@ TEST_CASE("the time in which uprobes are opened is not one in which calls are co
           "[callpath][counts]") {
   probed::Child child;
   const std::vector<WatchedEvent> events{counted_function(child)};
-  const perf::Session session(child.pid(), {.sampling = false, .wake_edges = false});
+  perf::SessionOptions options;
+  options.wake_edges = options.peers = false;
+  options.stack_bytes = 4096;
+  options.events = events.front().templates;
+  perf::Session session(child.pid(), options);
+  REQUIRE(session.counts_all_threads(0));
+  session.start();
   Recording recording;
   Counts counts(child.pid(), events, session, recording);
   const auto counted_ns = [&] {
@@ -46,10 +57,10 @@ TEST_CASE("the time in which uprobes are opened is not one in which calls are co
   child.hit(kHits);
   counts.take(0, ends);
   for (int i = 1; i < kTimes; ++i) {
-    counts.close(0);
+    session.close_events(0);
     child.hit(kHits);  // while nothing counts them
     const Nanoseconds closed_ns = counted_ns();
-    counts.open(0);
+    session.open_events(events.front().templates);
     const Nanoseconds opened_ns = monotonic_now();
     counts.take(0, begins);
     child.hit(kHits);
@@ -57,7 +68,7 @@ TEST_CASE("the time in which uprobes are opened is not one in which calls are co
     CHECK(counted_ns() - closed_ns <= monotonic_now() - opened_ns);
     CHECK(counted_ns() > closed_ns);
   }
-  CHECK(counts.calls(0) == kTimes * kHits);
+  CHECK(session.events_counted(0) == kTimes * kHits);
 }
 
 }  // namespace causalctl::callpath

@@ -59,7 +59,7 @@ std::vector<Recording> growing() {
   }
   half.events = whole.events = {{"page-faults", "faults", "Page faults"},
                                 {"uprobe:f", "calls", "Calls of f"}};
-  half.counts = whole.counts = {{"uprobe:f", "f", 40, 1000, 1000, 35'000, 0.25, false, ""}};
+  half.counts = whole.counts = {{"uprobe:f", "f", 40, 1000, 1000, 35'000, 0.25, ""}};
   whole.counts[0].calls = 90;
   whole.counts[0].missing = "some";
   whole.chains.searched = 3;
@@ -189,7 +189,7 @@ TEST_CASE("times that are told again and again are not added up", "[callpath][lo
   const Folder folder;
   const std::string path = folder.file("long.jsonl");
   Recording run = small_recording();
-  run.counts = {{"uprobe:f", "f", 40, 0, 0, 35'000, 0.25, false, ""}};
+  run.counts = {{"uprobe:f", "f", 40, 0, 0, 35'000, 0.25, ""}};
   LogWriter log(path);
   log.begin(run);
   for (Nanoseconds year = 1; year <= 9; ++year) {

@@ -22,7 +22,7 @@ constexpr NodeId kInCByMain = 7;  // main c
 Recording counted(std::uint64_t calls) {
   Recording run = small_recording();
   run.events = {{"page-faults", "faults", "Page faults"}, {"count:c", "calls", "Calls of c"}};
-  run.counts = {{"count:c", "c", calls, 2 * kSecond, 2 * kSecond, 35'000, 0.01, false, ""}};
+  run.counts = {{"count:c", "c", calls, 2 * kSecond, 2 * kSecond, 35'000, 0.01, ""}};
   run.add({0, 0, metric_of_event(1)}, kInC, 30);
   run.add({0, 0, metric_of_event(1)}, kInCByMain, 10);
   return run;
