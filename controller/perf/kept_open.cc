@@ -3,6 +3,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace causalctl::perf {
@@ -27,7 +28,7 @@ void keep_open(std::shared_ptr<void> closable) {
   kept().push_back(std::move(closable));
 }
 
-void close_kept() {
+void close_kept(std::function<std::shared_ptr<void>()> hold) {
   All all;
   {
     const std::lock_guard guard(lock());
@@ -36,7 +37,10 @@ void close_kept() {
   if (all.empty()) return;
   try {
     auto shared = std::make_shared<All>(std::move(all));
-    std::thread([shared]() mutable { shared.reset(); }).detach();
+    std::thread([shared, hold = std::move(hold)]() mutable {
+      const std::shared_ptr<void> held = hold ? hold() : nullptr;
+      shared.reset();
+    }).detach();
   } catch (const std::system_error&) {  // no thread can be created: it is closed here
     return;
   }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <memory>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -116,8 +117,9 @@ void Intervention::restore(const std::function<void()>& close_events) {
   std::jthread closing = close_beside(close_events, precedence_);
   left_ = guardian_.restore();
   if (closing.joinable()) closing.join();
-  // Not before: its thread has no precedence, and holds locks of the kernel that closing waits for.
-  perf::close_kept();
+  perf::close_kept([priority = precedence_.priority()] {
+    return std::make_shared<tracee::PriorityBoost>(0, priority);
+  });
   recording_.left_in_target = !left_.empty();
   recording_.stopped_calls = guardian_.stopped_calls();
 }

@@ -32,6 +32,7 @@ class Precedence {
   void begin();  // of the calling thread
   void end();    // in the same thread
 
+  int priority() const { return priority_; }
   // For another thread of causalctl, which has the priority for as long as the object lives.
   tracee::PriorityBoost boost() const { return tracee::PriorityBoost(0, priority_); }
 
