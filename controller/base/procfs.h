@@ -59,6 +59,8 @@ std::uint64_t parse_switches_out(std::string_view status);
 // Returns how often it has come to one, given its schedstat; 0 also if the kernel does not count
 // (no CONFIG_SCHED_INFO). Pure.
 std::uint64_t parse_switches_in(std::string_view schedstat);
+// Returns the functions of the kernel in a text of /proc/PID/task/TID/stack, innermost first. Pure.
+std::vector<std::string> parse_kernel_stack(std::string_view stack);
 std::vector<Map> parse_maps(std::string_view text);
 
 inline bool has_signal(std::uint64_t set, int signal) { return (set >> (signal - 1)) & 1U; }

@@ -174,6 +174,19 @@ Status parse_status(std::string_view text) {
   return status;
 }
 
+// A line is "[<0>] ep_poll+0x2f4/0x3b0", behind which the name of a module may stand.
+std::vector<std::string> parse_kernel_stack(std::string_view stack) {
+  std::vector<std::string> functions;
+  for (std::string_view line = next_line(stack); !line.empty(); line = next_line(stack)) {
+    const auto begin = line.find("] ");
+    if (begin == line.npos) continue;
+    line.remove_prefix(begin + 2);
+    const std::string_view name = line.substr(0, line.find_first_of("+ "));
+    if (!name.empty() && !name.starts_with("0x")) functions.emplace_back(name);
+  }
+  return functions;
+}
+
 std::vector<Map> parse_maps(std::string_view text) {
   std::vector<Map> maps;
   while (!text.empty()) {

@@ -37,6 +37,7 @@ struct StacksArguments {
   std::string path;
   bool each = false;
   bool reference = false;
+  bool kernel = false;
   bool quiet = false;
   bool verbose = false;
   Color color = Color::automatic;
@@ -72,7 +73,8 @@ class StackTaker {
       if (monotonic_now() - begin_ns_ < kSilent || !status_.due()) return;
       status_.show(fmt::format("{}reading debug information: {} of {} threads", place, done, all));
     };
-    report::stacks::Process process = stacks::stacks_of(pid, arguments_.reference, hooks);
+    report::stacks::Process process =
+        stacks::stacks_of(pid, {arguments_.reference, arguments_.kernel}, hooks);
     check_result(process);
     return process;
   }
@@ -242,6 +244,8 @@ void add_stacks(CLI::App& app, Command& selected) {
   OptionGroup taking(sub, "Taking");
   taking.flag("--reference", arguments->reference,
               "stop every thread, and unwind it by libunwind-ptrace meanwhile: slow, to compare");
+  taking.flag("--kernel", arguments->kernel,
+              "show the functions of the kernel in which blocked threads wait (needs root)");
   OptionGroup output(sub, "Output");
   output.flag("--each", arguments->each,
               "every thread by itself [threads with one stack are shown together]");

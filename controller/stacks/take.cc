@@ -5,11 +5,14 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
+#include <cerrno>
 #include <csignal>
 #include <future>
+#include <system_error>
 #include <utility>
 
 #include "controller/base/thread.h"
+#include "controller/symbols/kernel_symbols.h"
 #include "controller/tracee/all_threads.h"
 #include "controller/tracee/guardian/priority_boost.h"
 #include "controller/tracee/inject/stopped_thread.h"
@@ -192,6 +195,24 @@ std::vector<ThreadState> threads_of(Pid pid, bool read_blocked) {
     threads.push_back(std::move(thread));
   }
   return threads;
+}
+
+void take_kernel_stacks(Pid pid, std::vector<ThreadState>& threads) {
+  for (ThreadState& thread : threads) {
+    if (!thread.at) continue;
+    const auto text = procfs::read_text(fmt::format("/proc/{}/task/{}/stack", pid, thread.tid));
+    if (!text || unwind::off_core(pid, thread.tid) != thread.at) continue;
+    thread.kernel = procfs::parse_kernel_stack(*text);
+    while (!thread.kernel.empty() && symbols::is_kernel_entry(thread.kernel.back())) {
+      thread.kernel.pop_back();
+    }
+  }
+}
+
+std::string why_no_kernel_stacks() {
+  if (procfs::read_text("/proc/thread-self/stack")) return {};
+  return fmt::format("functions of the kernel (--kernel) cannot be read: {}; they need root",
+                     std::generic_category().message(errno));
 }
 
 Look copies_stack(Pid pid) {

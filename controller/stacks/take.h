@@ -43,14 +43,20 @@ struct ThreadState {
   tracee::StopTimes times;
   unwind::Registers registers;
   std::vector<std::byte> stack;
-  std::optional<Walk> walk;  // unwound already, within the stop
-  std::string problem;       // why it was not taken, or could not be stopped
+  std::vector<std::string> kernel;  // functions in which a blocked thread waits, innermost first
+  std::optional<Walk> walk;         // unwound already, within the stop
+  std::string problem;              // why it was not taken, or could not be stopped
   bool gone = false;
 };
 
 // Returns the threads, of which the blocked ones are taken. Threads that end meanwhile are left
 // out, and so are those that the kernel runs for the process.
 std::vector<ThreadState> threads_of(Pid pid, bool read_blocked);
+// Adds where in the kernel the threads wait. A thread that waits for something else than when it
+// was taken is left as it is.
+void take_kernel_stacks(Pid pid, std::vector<ThreadState>& threads);
+// Returns why the kernel's stacks cannot be read, or an empty text.
+std::string why_no_kernel_stacks();
 
 // Called while the thread stands still.
 using Look = std::function<void(ThreadState&)>;

@@ -178,6 +178,14 @@ class Namer {
   std::unordered_map<Address, bool> signal_returns_;
 };
 
+Frame kernel_frame(const std::string& function) {
+  Frame frame;
+  frame.function = "[k] " + function;
+  frame.module = "[kernel]";
+  frame.kernel = true;
+  return frame;
+}
+
 Walk own_walk(const ThreadState& thread, unwind::Unwinder& unwinder) {
   if (thread.walk) return *thread.walk;
   return walk_of(unwinder.unwind_chain(thread.registers, thread.stack, kDeepest));
@@ -250,6 +258,7 @@ report::stacks::Thread named(const ThreadState& state, const Walk& walk, Pid pid
     thread.remark = state.problem;
     return thread;
   }
+  for (const std::string& function : state.kernel) thread.frames.push_back(kernel_frame(function));
   namer.add_frames(walk.chain, thread.frames);
   thread.complete = walk.complete;
   thread.searched = walk.searched;
@@ -291,7 +300,7 @@ bool shown_before(const report::stacks::Thread& a, const report::stacks::Thread&
   return std::tuple(rank(a), a.tid) < std::tuple(rank(b), b.tid);
 }
 
-report::stacks::Process stacks_of(Pid pid, bool reference, const Hooks& hooks) {
+report::stacks::Process stacks_of(Pid pid, const Wanted& wanted, const Hooks& hooks) {
   report::stacks::Process process;
   process.pid = pid;
   process.name = tracee::process_name(pid);
@@ -299,14 +308,20 @@ report::stacks::Process stacks_of(Pid pid, bool reference, const Hooks& hooks) {
   process.taken_ns = real_time_ns();
   if (tracee::is_frozen(pid)) process.warnings.emplace_back("a cgroup has frozen the process");
 
-  std::vector<ThreadState> threads = threads_of(pid, !reference);
+  std::vector<ThreadState> threads = threads_of(pid, !wanted.reference);
   std::vector<ThreadState*> rest;
   for (ThreadState& thread : threads) {
     if (thread.taken == Taken::not_read) rest.push_back(&thread);
   }
-  take_in_stops(pid, rest, reference ? unwinds_for_reference() : copies_stack(pid));
+  take_in_stops(pid, rest, wanted.reference ? unwinds_for_reference() : copies_stack(pid));
   std::erase_if(threads,
                 [](const ThreadState& each) { return each.gone && each.taken == Taken::not_read; });
+  if (wanted.kernel) {
+    if (std::string why = why_no_kernel_stacks(); !why.empty()) {
+      process.warnings.push_back(std::move(why));
+    }
+    take_kernel_stacks(pid, threads);
+  }
 
   with_memory(pid, [&](Tid memory) {
     if (process.program.empty()) process.program = procfs::executable(memory);

@@ -14,9 +14,13 @@ struct Hooks {
   std::function<void(std::size_t done, std::size_t all)> names;  // called before each thread
 };
 
-// Returns the stacks of all threads of the process. With `reference`, each is stopped, and unwound
-// by libunwind-ptrace meanwhile.
-report::stacks::Process stacks_of(Pid pid, bool reference, const Hooks& hooks);
+struct Wanted {
+  bool reference = false;  // each thread is stopped, and unwound by libunwind-ptrace meanwhile
+  bool kernel = false;     // the functions of the kernel in which threads wait
+};
+
+// Returns the stacks of all threads of the process.
+report::stacks::Process stacks_of(Pid pid, const Wanted& wanted, const Hooks& hooks);
 
 // Returns the order in which threads are shown: running ones first. Pure.
 bool shown_before(const report::stacks::Thread& a, const report::stacks::Thread& b);

@@ -77,6 +77,13 @@ std::string_view KernelSymbols::find(Address address) const {
   return std::string_view(names_).substr(function.name, function.size);
 }
 
+bool is_kernel_entry(std::string_view name) {
+  constexpr std::string_view kCalls[] = {"do_syscall_64", "x64_sys_call", "do_int80_emulation",
+                                         "ret_from_fork_asm"};
+  return name.starts_with("entry_") || name.starts_with("asm_") ||
+         std::find(std::begin(kCalls), std::end(kCalls), name) != std::end(kCalls);
+}
+
 KernelSymbols read_kernel_symbols() {
   std::ifstream file("/proc/kallsyms");
   std::ostringstream text;

@@ -39,6 +39,10 @@ class KernelSymbols {
   std::string names_;
 };
 
+// Returns whether the function is on the way from user code into the kernel (arch/x86/entry of
+// Linux): system calls, interrupts, exceptions. Pure.
+bool is_kernel_entry(std::string_view name);
+
 // Reads the table, which takes a tenth of a second. Empty if it cannot be read.
 KernelSymbols read_kernel_symbols();
 

@@ -102,6 +102,26 @@ def test_known_places(options, standing):
     assert functions(deep[0]).count("recursion") == 901
 
 
+def test_functions_of_the_kernel(options, standing):
+    """Those in which blocked threads wait stand above their own; a running thread has none."""
+    with running(standing, "br") as pid:
+        settle(pid, "SRS")
+        process = taken(options, pid, "--kernel")
+        text = run(options, pid, "--kernel").stdout
+        without = taken(options, pid)
+    if any("(--kernel) cannot be read" in warning for warning in process["warnings"]):
+        pytest.skip("root may not read /proc/PID/stack here")
+    frames = thread_with(process, "reads_pipe")["frames"]
+    kernel = [frame["function"] for frame in frames if frame["module"] == "[kernel]"]
+    assert [frame["function"] for frame in frames][:len(kernel)] == kernel, frames
+    assert any("pipe" in name and name.startswith("[k] ") for name in kernel), kernel
+    assert not any("entry_" in name or "do_syscall" in name for name in kernel), kernel
+    assert not [frame for frame in thread_with(process, "outer_loop")["frames"]
+                if frame["module"] == "[kernel]"]
+    assert re.search(r"^  #0 +\[k\] \w+$", text, re.M), text
+    assert "[kernel]" not in json.dumps(without)
+
+
 def test_text(options, standing):
     with running(standing, "brr") as pid:
         settle(pid, "SRSS")

@@ -8,19 +8,11 @@ namespace {
 
 constexpr std::string_view kScheduler = "__schedule";
 
-// From user code into the kernel (arch/x86/entry of Linux): system calls, interrupts, exceptions.
-bool is_entry(std::string_view name) {
-  constexpr std::string_view kCalls[] = {"do_syscall_64", "x64_sys_call", "do_int80_emulation",
-                                         "ret_from_fork_asm"};
-  return name.starts_with("entry_") || name.starts_with("asm_") ||
-         std::find(std::begin(kCalls), std::end(kCalls), name) != std::end(kCalls);
-}
-
 }  // namespace
 
 std::span<const std::string_view> telling_part(std::span<const std::string_view> names,
                                                bool leaves) {
-  while (!names.empty() && (names.back().empty() || is_entry(names.back()))) {
+  while (!names.empty() && (names.back().empty() || symbols::is_kernel_entry(names.back()))) {
     names = names.first(names.size() - 1);
   }
   if (!leaves) return names;

@@ -57,7 +57,7 @@ std::string frame_text(const Frame& frame, const Names& names, bool color) {
   }
   // A function that is named by its place has the module's name already, if that says all.
   const std::string& module = names.modules.of(frame.module);
-  if (!module.empty() && !frame.function.starts_with(module + "+0x")) {
+  if (!module.empty() && !frame.kernel && !frame.function.starts_with(module + "+0x")) {
     text += fmt::format(" {}({}){}", color ? kDim : "", printable(module), color ? kReset : "");
   }
   if (frame.inlined) text += " [inlined]";

@@ -8,6 +8,16 @@
 namespace causalctl::procfs {
 namespace {
 
+TEST_CASE("The kernel's functions of a blocked thread are read, innermost first", "[base]") {
+  CHECK(procfs::parse_kernel_stack("[<0>] ep_poll+0x2f4/0x3b0\n"
+                                   "[<0>] fuse_dev_do_read+0x1/0x2 [fuse]\n"
+                                   "[<0>] 0xffffffffc0123456\n"
+                                   "broken\n"
+                                   "[<0>] entry_SYSCALL_64_after_hwframe+0x76/0x7e\n") ==
+        std::vector<std::string>{"ep_poll", "fuse_dev_do_read", "entry_SYSCALL_64_after_hwframe"});
+  CHECK(procfs::parse_kernel_stack("").empty());
+}
+
 TEST_CASE("what /proc/PID/status says is read key by key", "[procfs]") {
   const Status status = parse_status(
       "Name:\tworker\nTgid:\t40\nTracerPid:\t7\nUid:\t1000\t1001\t1000\t1000\nThreads:\t3\n"
