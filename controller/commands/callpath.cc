@@ -44,6 +44,8 @@
 namespace causalctl::commands {
 namespace {
 
+constexpr double kMuchInKernel = 0.2;  // share of the CPU time from which --kernel is named
+
 struct CallpathArguments {
   SetWords set;                      // its words may be the program
   std::vector<std::string> program;  // the words after --
@@ -147,6 +149,7 @@ ExitCode record_watched(const Recorded& recorded, const CallpathArguments& argum
         "functions of the kernel are not recorded (--kernel): samples of the kernel need "
         "CAP_PERFMON, and their names root and kernel.kptr_restrict below 2");
   }
+  const double in_kernel = callpath::kernel_share(recording);
   choose_kernel_part({&recording, 1}, arguments.report.format, view);
   write_callpath_report({&recording, 1}, {}, arguments.report, view);
   if (!recording.log_failure.empty()) {
@@ -155,8 +158,14 @@ ExitCode record_watched(const Recorded& recorded, const CallpathArguments& argum
   }
   require_samples(recording, settings.waits);
   if (arguments.report.format == "text") {
-    causalctl::log::note("to read on: causalctl report {} --by line, or --format html -o page.html",
-                         progress::in_shell_quotes(arguments.log));
+    const bool tells = !view.kernel && in_kernel >= kMuchInKernel;
+    causalctl::log::note(
+        "to read on: causalctl report {} --by line, or --format html -o page.html{}",
+        progress::in_shell_quotes(arguments.log),
+        tells ? fmt::format("; {:.0f} % of the CPU time is in the kernel: --kernel "
+                            "shows where",
+                            100 * in_kernel)
+              : "");
   }
   return ExitCode::ok;
 }
@@ -204,7 +213,8 @@ ExitCode record_set(const SetChoice& choice, const CallpathArguments& arguments,
   const std::shared_ptr<session::BoundedSet> set = set_of(choice);
   callpath::Recording recording;
   recording.set = choice.name;
-  if (choice.description.kind == session::SetKind::children) {
+  // The command says more than the shell that a program begins with.
+  if (choice.description.kind == session::SetKind::children && guardian == nullptr) {
     session::identify(choice.description.pids.front(), recording);
   } else {
     session::identify(recording);

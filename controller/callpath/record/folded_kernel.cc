@@ -14,14 +14,18 @@ Slice folded(const Slice& slice, const std::vector<NodeId>& user) {
   return result;
 }
 
+// Whether a node is a function of the kernel.
+bool is_in_kernel(const Recording& recording, NodeId id) {
+  if (id == kRoot) return false;
+  const Location& location = recording.locations.at(recording.tree.node(id).location);
+  return recording.modules.at(location.module).path == kKernel;
+}
+
 // Returns for each node the nearest one above it that is not the kernel's, or itself.
 std::vector<NodeId> user_nodes(const Recording& recording) {
   std::vector<NodeId> user(recording.tree.size(), kRoot);
   for (NodeId id = 1; id < user.size(); ++id) {
-    const CallTree::Node& node = recording.tree.node(id);
-    const Location& location = recording.locations.at(node.location);
-    const bool is_kernel = recording.modules.at(location.module).path == kKernel;
-    user[id] = is_kernel ? user[node.parent] : id;
+    user[id] = is_in_kernel(recording, id) ? user[recording.tree.node(id).parent] : id;
   }
   return user;
 }
@@ -31,6 +35,18 @@ std::vector<NodeId> user_nodes(const Recording& recording) {
 bool has_kernel_part(const Recording& recording) {
   return std::any_of(recording.modules.begin(), recording.modules.end(),
                      [](const Module& module) { return module.path == kKernel; });
+}
+
+double kernel_share(const Recording& recording) {
+  double all = 0, in_kernel = 0;
+  for (const auto& [key, slice] : recording.slices) {
+    if (key.metric != Metric::cpu_ns) continue;
+    for (const auto& [node, value] : slice) {
+      all += static_cast<double>(value);
+      if (is_in_kernel(recording, node)) in_kernel += static_cast<double>(value);
+    }
+  }
+  return all > 0 ? in_kernel / all : 0;
 }
 
 void fold_kernel(Recording& recording) {

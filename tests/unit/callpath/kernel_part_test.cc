@@ -96,6 +96,7 @@ TEST_CASE("What the kernel's functions have is that of the code above once they 
   recording.parts = {{0, 1, {{cpu, {{outer, 4}, {inner, 8}}}}}};
   recording.wakers[0] = {{{inner, caller}, 64}, {{user, caller}, 128}, {{user, inner}, 1}};
   REQUIRE(has_kernel_part(recording));
+  CHECK(kernel_share(recording) == Approx(28.0 / 31));
 
   fold_kernel(recording);
   CHECK(recording.slices[cpu] == Slice{{caller, 1}, {user, 14}, {kRoot, 16}});
@@ -103,6 +104,7 @@ TEST_CASE("What the kernel's functions have is that of the code above once they 
   CHECK(recording.parts.at(0).slices[cpu] == Slice{{user, 12}});
   CHECK(recording.wakers[0] == std::map<std::pair<NodeId, NodeId>, std::uint64_t>{
                                    {{user, caller}, 192}, {{user, user}, 1}});
+  CHECK(kernel_share(recording) == 0);
 }
 
 }  // namespace causalctl::callpath
