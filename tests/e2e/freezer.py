@@ -1,5 +1,6 @@
 """The cgroup freezer, for one target of a case."""
 
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -8,10 +9,10 @@ import fixture
 
 
 class Freezer:
-    """A cgroup of its own, of version 1 or 2, with the process `pid` in it. A hierarchy that is not
-    mounted is mounted below the directory `scratch`, which no other case uses."""
+    """A cgroup of its own, of version 1 or 2, with the process `pid` in it, and others. A hierarchy that
+    is not mounted is mounted below the directory `scratch`, which no other case uses."""
 
-    def __init__(self, version, pid, scratch):
+    def __init__(self, version, pid, scratch, *others):
         mounts = [line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
         roots = [mount[1] for mount in mounts
                  if "causalctl-e2e-" not in mount[1] and
@@ -29,8 +30,9 @@ class Freezer:
         self.directory.mkdir()
         self.home = root / "cgroup.procs"
         self.version = version
-        self.pid = pid
-        (self.directory / "cgroup.procs").write_text(str(self.pid))
+        self.pids = (pid, *others)
+        for each in self.pids:
+            (self.directory / "cgroup.procs").write_text(str(each))
 
     def set(self, frozen):
         if self.version == 1:
@@ -46,10 +48,9 @@ class Freezer:
 
     def end(self):
         self.set(False)
-        try:
-            self.home.write_text(str(self.pid))
-        except ProcessLookupError:
-            pass  # the process has ended
+        for each in self.pids:
+            with contextlib.suppress(ProcessLookupError):  # it has ended
+                self.home.write_text(str(each))
         fixture.wait_until(lambda: not (self.directory / "cgroup.procs").read_text(), 5)
         self.directory.rmdir()
         if self.mounted:

@@ -14,6 +14,8 @@ import pytest
 
 import schemas
 from fixture import wait_until
+from freezer import Freezer
+from test_callpath_time import limited
 
 SPIN = """
 import os, sys, time
@@ -234,34 +236,71 @@ def test_two_processes_are_one_program(options, tmp_path):
     assert few < many
 
 
-def test_a_set_that_is_stopped_is_told_of_once_all_are(options, tmp_path):
+@contextlib.contextmanager
+def two_at_work():
     work = SPIN + "sys.stdin.readline()\nburn(100)\n"
     with waiting(sys.executable, "-c", work) as one, waiting(sys.executable, "-c", work) as other:
         for each in (one, other):
             each.stdin.write("go\n")
             each.stdin.flush()
+        yield one.pid, other.pid
 
+
+def test_a_set_that_is_stopped_is_told_of_once_all_are(options, tmp_path):
+    with two_at_work() as (one, other):
         def stop_one():
-            os.kill(one.pid, signal.SIGSTOP)
+            os.kill(one, signal.SIGSTOP)
             time.sleep(1)
 
         stopped_at = []
 
         def stop_both():
             stop_one()
-            os.kill(other.pid, signal.SIGSTOP)
+            os.kill(other, signal.SIGSTOP)
             stopped_at.append(time.monotonic())
             time.sleep(1)
-        profile = recorded(options, tmp_path, one.pid, other.pid, until=stop_one)
+        profile = recorded(options, tmp_path, one, other, until=stop_one)
         assert not [each for each in profile["time"] if each["what"] == "stopped"], profile["time"]
-        os.kill(one.pid, signal.SIGCONT)
+        os.kill(one, signal.SIGCONT)
         (tmp_path / "callpath.jsonl").unlink()
-        profile = recorded(options, tmp_path, one.pid, other.pid, until=stop_both)
+        profile = recorded(options, tmp_path, one, other, until=stop_both)
         longest = time.monotonic() - stopped_at[0]
         stopped = next(each for each in profile["time"] if each["what"] == "stopped")
         assert 0.7e9 < stopped["ns"] < 1e9 * longest, stopped
         assert stopped["text"].startswith("The processes were stopped by a signal (SIGSTOP) for ")
         assert stopped["text"].endswith(", and are so still; kill -CONT lets them go on."), stopped
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_set_that_is_frozen_is_told_of(options, tmp_path, version):
+    if os.geteuid() != 0:
+        pytest.skip("it needs root, to freeze a control group")
+    folder = tmp_path / "out"
+    folder.mkdir()
+    with two_at_work() as pids:
+        freezer = Freezer(version, pids[0], tmp_path, pids[1])
+
+        def freeze():
+            freezer.set(True)
+            time.sleep(1.5)
+            freezer.set(False)
+            time.sleep(0.3)
+        try:
+            profile = recorded(options, folder, *pids, until=freeze)
+        finally:
+            freezer.end()
+    frozen = next(each for each in profile["time"] if each["what"] == "frozen")
+    assert frozen["ns"] > 1e9, frozen
+    assert frozen["text"].startswith("The processes were frozen by their control group"), frozen
+
+
+@pytest.mark.full  # beside other tests too little of the quota is used up
+def test_a_quota_of_a_set_is_told(options, tmp_path):
+    with two_at_work() as pids, limited(0.1, *pids):
+        profile = callpath(options, tmp_path, *pids, "--duration", "3s")
+    found = next(each for each in profile["time"] if each["what"] == "held-back")
+    assert "may use 0.1 cores, and was held back for" in found["text"], found
+    assert found["ns"] > 0.5 * profile["wall_ns"], found
 
 
 def test_an_open_set_sees_programs_that_come(options, tmp_path):

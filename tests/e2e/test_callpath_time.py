@@ -141,12 +141,12 @@ def test_frozen(options, program, tmp_path, version):
 
 
 @contextlib.contextmanager
-def limited(pid, cores):
-    """A control group for the process that may use as many cores."""
+def limited(cores, *pids):
+    """A control group for the processes that may use as many cores, together."""
     root = pathlib.Path("/sys/fs/cgroup")
     version_1 = (root / "cpu").is_dir()
     root = root / "cpu" if version_1 else root
-    group = root / f"causalctl-{os.getpid()}-{pid}"
+    group = root / f"causalctl-{os.getpid()}-{pids[0]}"
     try:
         group.mkdir()
         if version_1:
@@ -154,20 +154,22 @@ def limited(pid, cores):
         else:
             (root / "cgroup.subtree_control").write_text("+cpu")
             (group / "cpu.max").write_text(f"{int(cores * 100000)} 100000")
-        (group / "cgroup.procs").write_text(str(pid))
+        for pid in pids:
+            (group / "cgroup.procs").write_text(str(pid))
     except OSError as error:
         pytest.skip(f"no quota can be set here: {error}")
     try:
         yield
     finally:
-        (root / "cgroup.procs").write_text(str(pid))
+        for pid in pids:
+            (root / "cgroup.procs").write_text(str(pid))
         wait_until(lambda: not (group / "cgroup.procs").read_text(), 5)
         group.rmdir()
 
 
 @pytest.mark.full  # beside other tests too little of the quota is used up
 def test_a_quota_is_told(options, program, tmp_path):
-    with running(program, "work") as pid, limited(pid, 0.1):
+    with running(program, "work") as pid, limited(0.1, pid):
         report = recorded(options, tmp_path, pid, "--duration", "2s")
     found = finding(report, "held-back")
     assert "Its control group may use 0.1 cores, and was held back for" in found["text"], found
