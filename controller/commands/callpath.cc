@@ -17,6 +17,7 @@
 #include "config/text.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/base/procfs.h"
 #include "controller/callpath/record/calls_seen.h"
 #include "controller/callpath/record/event_spec.h"
 #include "controller/callpath/record/folded_kernel.h"
@@ -55,15 +56,26 @@ struct CallpathArguments {
   std::string log;  // of the options
 };
 
-// The target that the file names, where the command line names none.
+// The target that the file names, where the command line names none. Throws UsageError if it names
+// several, or not one process.
 void take_target(const config::Target& target, CallpathArguments& arguments) {
   if (!ways_of(arguments.set).empty() || !arguments.program.empty()) return;
+  const int targets =
+      (target.pid ? 1 : 0) + (target.match.empty() ? 0 : 1) + (target.command.empty() ? 0 : 1);
+  if (targets > 1) {
+    throw UsageError("more than one target is named",
+                     "give one of: PID, target.match, a command after --");
+  }
   if (!target.command.empty()) {
     arguments.program = arguments.set.processes = target.command;
-  } else if (target.pid) {
-    arguments.set.processes = {std::to_string(*target.pid)};
-  } else if (!target.match.empty()) {
-    arguments.set.processes = {target.match};
+  } else if (targets == 1) {
+    const std::string pid =
+        std::to_string(target.pid ? *target.pid : procfs::find_process(target.match));
+    if (arguments.set.with_children) {
+      arguments.set.children = pid;
+    } else {
+      arguments.set.processes = {pid};
+    }
   }
 }
 

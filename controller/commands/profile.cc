@@ -93,7 +93,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
     symbols::check_scope(config.scope, symbolizer, guardian.is_suspended());
   }
   std::vector<causal::PointCode> point_codes =
-      causal::codes_of(attachment.points().points(), symbolizer);
+      causal::codes_of(attachment.points().all(), symbolizer);
   attachment.try_facilities("causal profile");
   std::optional<Interval> sample_ns, sample_with_stack_ns;
   if (!work.pause_cost_ns) {  // later runs of the program do not choose a period
@@ -110,7 +110,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
                                                               .pause_cost_ns = work.pause_cost_ns});
   run.overhead.attach_stop_ns = pauses.attach_stop_ns;
 
-  progress::Counters counters(attachment.points().points().counted);
+  progress::Counters counters(attachment.points().all().counted);
   // Never destroyed, because that would wait for a thread that may just be reading a large file,
   // and the report does not need it.
   causal::Attribution& attribution = *new causal::Attribution(
@@ -140,7 +140,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
       .pauser = *pauses.pauser,
       .attribution = attribution,
       .counters = counters,
-      .sampled_points = progress::sampled_points(attachment.points().points()),
+      .sampled_points = progress::sampled_points(attachment.points().all()),
       .shot_cost_ns = pauses.pause_cost_ns,
       .sample_ns = sample_ns,
       .sample_with_stack_ns = sample_with_stack_ns,

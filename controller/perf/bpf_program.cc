@@ -2,6 +2,7 @@
 
 #include <bpf/libbpf.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace causalctl::perf {
 
@@ -14,6 +15,10 @@ void throw_if_failed(int result, const char* call) {
 
 void share_map(bpf_map* map, int descriptor) {
   throw_if_failed(bpf_map__reuse_fd(map, descriptor), "sharing of a BPF map");
+}
+
+std::size_t all_cores() {
+  return static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
 }
 
 void set_map_size(bpf_map* map, std::size_t entries) {

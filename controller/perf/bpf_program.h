@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <memory>
+#include <span>
 
 #include "controller/base/error.h"
 #include "controller/base/fd.h"
@@ -18,8 +19,13 @@ void throw_if_failed(int result, const char* call);
 void silence_libbpf();  // it writes to standard error otherwise
 // Lets an object that is not loaded yet have the map of this descriptor in place of its own.
 void share_map(bpf_map* map, int descriptor);
-void set_map_size(bpf_map* map, std::size_t entries);      // of an object that is not loaded yet
+std::size_t all_cores();                               // those that may come online later as well
+void set_map_size(bpf_map* map, std::size_t entries);  // of an object that is not loaded yet
 Mapping memory_of_map(int descriptor, std::size_t bytes);  // of an array that can be mapped
+template <typename T>
+std::span<T> span_of(const Mapping& mapping) {
+  return {reinterpret_cast<T*>(mapping.data()), mapping.size() / sizeof(T)};
+}
 
 template <typename Skeleton>
 class BpfObject {

@@ -17,9 +17,9 @@ void keep_open(Closable closable) {
   keep_open(std::shared_ptr<void>(std::make_shared<Closable>(std::move(closable))));
 }
 
-// Closes all of it, in a thread of its own that nobody waits for, and that has meanwhile what `hold`
-// returns there, such as a priority. Call it when nothing is opened any more. What is not closed by
-// then the kernel closes when causalctl ends.
+// Closes all of it, in a thread of its own that nobody waits for, and that has meanwhile what
+// `hold` returns there, such as a priority. Call it when nothing is opened any more. What is not
+// closed by then the kernel closes when causalctl ends.
 void close_kept(std::function<std::shared_ptr<void>()> hold = {});
 
 }  // namespace causalctl::perf

@@ -9,110 +9,129 @@
 namespace causalctl::perf {
 namespace {
 
-constexpr std::uint32_t kMostEvery = 1U << 30U;
+constexpr std::uint64_t kMostEvery = 1U << 30U;
 constexpr unsigned kFewParts = 4;  // few: up to a fourth of what may be
 constexpr unsigned kFewCalls = 8;  // after which more are sampled
 
 }  // namespace
 
+void SampledHits::use(const Event& event, std::uint32_t tag) {
+  uprobes_.set_use(
+      event.kernel_tag,
+      event.is_open ? Uprobes::Use{tag, static_cast<std::uint32_t>(event.every)} : Uprobes::Use{});
+}
+
 void SampledHits::open(std::uint32_t tag, const std::vector<UprobePlace>& places,
                        std::uint32_t every) {
   Event& event = events_[tag];
   INVARIANT(!event.is_open);
-  const std::uint32_t kernel_tag = next_kernel_tag_;
+  event.kernel_tag = next_kernel_tag_;
   if (++next_kernel_tag_ == Uprobes::kMostCountedTags) next_kernel_tag_ = Uprobes::kMostTags;
   std::vector<UprobePlace> tagged = places;
-  for (UprobePlace& place : tagged) place.tag = kernel_tag;
-  event.every = std::max(event.every, every);
-  uprobes_.copy_every(kernel_tag, event.every);
+  for (UprobePlace& place : tagged) place.tag = event.kernel_tag;
   event.fds = uprobes_.open(tagged);
-  event.kernel_tag = kernel_tag;
-  event.counted_from = uprobes_.count(kernel_tag);
+  event.told.resize(uprobes_.cores());
+  event.every = std::max<std::uint64_t>(event.every, every);
   event.is_open = true;
-  tags_[kernel_tag] = tag;
+  tags_[event.kernel_tag] = tag;
+  use(event, tag);
 }
 
 std::vector<Fd> SampledHits::close(std::uint32_t tag) {
   Event& event = events_.at(tag);
   if (!event.is_open) return {};
-  uprobes_.copy_every(event.kernel_tag, 0);
-  event.closed_count = count(event);
   event.is_open = false;
+  use(event, tag);
   return std::exchange(event.fds, {});
 }
 
-std::uint64_t SampledHits::count(const Event& event) const {
-  return event.closed_count +
-         (event.is_open ? uprobes_.count(event.kernel_tag) - event.counted_from : 0);
-}
-
 std::uint64_t SampledHits::count(std::uint32_t tag) const {
-  const auto event = events_.find(tag);
-  return event == events_.end() ? 0 : count(event->second);
+  if (!has(tag)) return 0;
+  std::uint64_t sum = 0;
+  for (std::size_t core = 0; core < uprobes_.cores(); ++core) {
+    sum += uprobes_.count_of_core(tag, core);
+  }
+  return sum;
 }
 
 std::uint64_t SampledHits::fresh_of_busiest(std::uint32_t tag) {
   Event& event = events_.at(tag);
-  const std::uint64_t now = count(event);
-  const std::uint64_t fresh = now - std::exchange(event.fresh_from, now);
-  std::uint64_t all = 0, most = 0;
-  for (const auto& [tid, samples] : std::exchange(event.samples_of, {})) {
-    all += samples;
-    most = std::max(most, samples);
+  const auto counts = uprobes_.counts_of_threads(tag);
+  event.fresh_from.resize(counts.size());
+  std::uint32_t most = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const std::uint32_t now = __atomic_load_n(&counts[i], __ATOMIC_RELAXED);
+    most = std::max(most, now - std::exchange(event.fresh_from[i], now));
   }
-  return all == 0
-             ? fresh
-             : static_cast<std::uint64_t>(static_cast<double>(fresh) * static_cast<double>(most) /
-                                          static_cast<double>(all));
+  return most;
 }
 
-void SampledHits::share_out(Event& event, std::vector<SampleEvent*>& samples) {
-  const std::uint64_t hits = count(event) - event.told;
-  event.told += hits;
-  event.seen += static_cast<unsigned>(samples.size());
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    samples[i]->events = hits * (i + 1) / samples.size() - hits * i / samples.size();
-    ++event.samples_of[samples[i]->thread.tid];
+void SampledHits::share_out(std::vector<SampleEvent>& samples) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<SampleEvent*>> by_core;
+  for (SampleEvent& sample : samples) by_core[{sample.tag, sample.cpu}].push_back(&sample);
+  for (auto& [key, of_core] : by_core) {
+    const auto& [tag, core] = key;
+    Event& event = events_.at(tag);
+    std::uint64_t& told = event.told.at(core);
+    const std::uint64_t hits = uprobes_.count_of_core(tag, core) - told;
+    told += hits;
+    event.seen += static_cast<unsigned>(of_core.size());
+    for (std::size_t i = 0; i < of_core.size(); ++i) {
+      of_core[i]->events = hits * (i + 1) / of_core.size() - hits * i / of_core.size();
+    }
   }
 }
 
-std::vector<SampleEvent> SampledHits::read() {
-  std::vector<SampleEvent> samples;
-  uprobes_.read_copies(samples);
-  std::erase_if(samples, [this](const SampleEvent& each) { return !tags_.contains(each.tag); });
-  std::map<std::uint32_t, std::vector<SampleEvent*>> by_tag;
-  for (SampleEvent& sample : samples) {
-    sample.tag = tags_.at(sample.tag);
-    by_tag[sample.tag].push_back(&sample);
+std::vector<SampleEvent> SampledHits::read(const std::function<bool(Tid)>& is_known,
+                                           Nanoseconds older_than_ns) {
+  std::vector<SampleEvent> fresh;
+  uprobes_.read_copies(fresh);
+  for (SampleEvent& sample : fresh) {
+    const auto tag = tags_.find(sample.tag);
+    if (tag == tags_.end()) continue;
+    sample.tag = tag->second;
+    waiting_.push_back(std::move(sample));
   }
-  for (auto& [tag, of_tag] : by_tag) share_out(events_.at(tag), of_tag);
-  return samples;
+  std::vector<SampleEvent> known;
+  std::erase_if(waiting_, [&](SampleEvent& sample) {
+    if (!is_known(sample.thread.tid)) return sample.time_ns < older_than_ns;
+    known.push_back(std::move(sample));
+    return true;
+  });
+  share_out(known);
+  return known;
+}
+
+void SampledHits::adapt(unsigned most) {
+  const auto is_open = [](const auto& each) { return each.second.is_open; };
+  const auto open = static_cast<unsigned>(std::count_if(events_.begin(), events_.end(), is_open));
+  if (open == 0) return;
+  const unsigned part = std::max(1U, most / open);
+  for (auto& [tag, event] : events_) {
+    if (!event.is_open) continue;
+    const unsigned seen = std::exchange(event.seen, 0);
+    const std::uint64_t before = event.every;
+    event.few_calls = seen * kFewParts > part ? 0 : event.few_calls + 1;
+    if (seen > part) event.every = std::min(event.every * (seen / part + 1), kMostEvery);
+    if (event.few_calls == kFewCalls) {
+      event.few_calls = 0;
+      event.every = std::max<std::uint64_t>(event.every / 2, 1);
+    }
+    if (event.every != before) use(event, tag);
+  }
 }
 
 std::optional<SampledHits> make_sampled_hits(Pid target, unsigned stack_bytes,
                                              std::string& reason) {
   const UprobeTrial& trial = uprobe_trial();
-  reason = trial.means ? "its program copies no stacks" : trial.finding;
-  if (!trial.copies_stacks) return std::nullopt;
+  reason = trial.finding;
+  if (!trial.means) return std::nullopt;
   try {
+    if (!copies_are_seen()) throw Error("the program was not seen to copy a stack");
     return SampledHits(target, *trial.means, stack_bytes);
   } catch (const Error& error) {
     reason = error.what();
     return std::nullopt;
-  }
-}
-
-void SampledHits::adapt(unsigned most) {
-  for (auto& [tag, event] : events_) {
-    const unsigned seen = std::exchange(event.seen, 0);
-    const std::uint32_t before = event.every;
-    event.few_calls = seen * kFewParts > most ? 0 : event.few_calls + 1;
-    if (seen > most) event.every = std::min(event.every * (seen / most + 1), kMostEvery);
-    if (event.few_calls == kFewCalls) {
-      event.few_calls = 0;
-      event.every = std::max(event.every / 2, 1U);
-    }
-    if (event.is_open && event.every != before) uprobes_.copy_every(event.kernel_tag, event.every);
   }
 }
 

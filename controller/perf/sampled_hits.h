@@ -3,11 +3,12 @@
 // not matter.
 //
 // Which hits are sampled is drawn at random, independently of each other. How many hits the samples
-// stand for is known exactly, by the count: those since the reading before are divided among the
-// samples of one reading.
+// stand for is known exactly: those of a core since its last sample was read are divided among its
+// new samples. (By core, because a core whose ring is full makes no more copies.)
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,10 +26,11 @@ class SampledHits {
  public:
   // Throws as Uprobes does.
   SampledHits(Pid target, Uprobes::Means means, unsigned stack_bytes)
-      : uprobes_(target, means, stack_bytes) {}
+      : uprobes_(target, means, {.stack_bytes = stack_bytes}) {}
 
-  // Has hits at the places counted under this tag, and one of `every` sampled at first. Throws as
-  // Uprobes::add() does. REQUIRES: the tag is not open.
+  // Has hits at the places counted under this tag, and one of `every` sampled at first. What hits
+  // while they are being opened does not count. Throws as Uprobes::add() does. REQUIRES: the tag is
+  // below Uprobes::kRows, and not open.
   void open(std::uint32_t tag, const std::vector<UprobePlace>& places, std::uint32_t every);
   // Ends that. Returns what the caller closes, which takes the kernel a while.
   std::vector<Fd> close(std::uint32_t tag);
@@ -36,39 +38,39 @@ class SampledHits {
   void start() { uprobes_.start(); }                                   // hits count from now on
 
   std::uint64_t count(std::uint32_t tag) const;  // so far, while the tag was open
-  // Returns how many hits there were since the last call in the thread that has most samples, by
-  // its share of them; all hits if there is no sample.
+  // Returns how many hits there were since the last call in the thread with most of them. Threads
+  // that share a number (uprobe_thread()) count as one.
   std::uint64_t fresh_of_busiest(std::uint32_t tag);
-  // Returns the samples since the last call, whose threads have no serials.
-  std::vector<SampleEvent> read();
-  // Samples fewer hits of a tag if there were more than `most` samples since the last call, and
-  // more if there were few in each of several calls.
+  // Returns the samples of the threads that are known, whose serials are not filled in. Those of
+  // others wait until theirs are, or are older than this.
+  std::vector<SampleEvent> read(const std::function<bool(Tid)>& is_known,
+                                Nanoseconds older_than_ns);
+  // Samples fewer hits of a tag if there were more samples since the last call than its part of
+  // `most`, and more if there were few in each of several calls.
   void adapt(unsigned most);
 
  private:
   struct Event {
     bool is_open = false;
+    std::vector<Fd> fds{};
     // That of the program, which is another one each time: hits of uprobes that are being closed
     // must not count.
     std::uint32_t kernel_tag = 0;
-    std::vector<Fd> fds{};
-    std::uint64_t counted_from = 0;             // what the program's count was when it was opened
-    std::uint64_t closed_count = 0;             // of earlier times at which it was open
-    std::uint64_t told = 0;                     // of count(): samples stand for them
-    std::uint64_t fresh_from = 0;               // of count(), at the last fresh_of_busiest()
-    std::map<Tid, std::uint64_t> samples_of{};  // since then
-    std::uint32_t every = 1;
+    std::vector<std::uint64_t> told{};        // of the hits of each core: samples stand for them
+    std::vector<std::uint32_t> fresh_from{};  // of each thread, at the last fresh_of_busiest()
+    std::uint64_t every = 1;
     unsigned seen = 0;       // samples since adapt()
     unsigned few_calls = 0;  // of adapt(), one after the other
   };
 
-  std::uint64_t count(const Event& event) const;
-  void share_out(Event& event, std::vector<SampleEvent*>& samples);
+  void use(const Event& event, std::uint32_t tag);
+  void share_out(std::vector<SampleEvent>& samples);
 
   Uprobes uprobes_;
-  std::map<std::uint32_t, Event> events_;        // by tag
+  std::map<std::uint32_t, Event> events_;        // by tag, which is the row as well
   std::map<std::uint32_t, std::uint32_t> tags_;  // by kernel_tag
   std::uint32_t next_kernel_tag_ = Uprobes::kMostTags;
+  std::vector<SampleEvent> waiting_;  // of threads that are not known
 };
 
 // Returns nullopt, with the `reason`, where the program was not seen to count hits and to copy

@@ -147,7 +147,7 @@ SchedulerWatch::SchedulerWatch(const Wanted& wanted) : impl_(std::make_unique<Im
                 "run causalctl on the host, outside of the container");
   }
   auto& object = impl_->object;
-  impl_->cores = static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
+  impl_->cores = all_cores();
   object->rodata->from_queue_to_count = from_queue_to_count();
   const std::size_t cores = impl_->cores;
   object->rodata->leaving_kernel_chain = wanted.kernel_chain ? 1 : 0;

@@ -156,9 +156,6 @@ EventBatch Session::drain(Nanoseconds now_ns) {
   if (tasks_) read_tasks();
   losses_.records_lost += peers_.read(merger_, [this](Tid tid) { return threads_.contains(tid); });
   losses_.records_lost += uprobes_.read();
-  if (sampled_hits_) {
-    for (SampleEvent& sample : sampled_hits_->read()) take_sample(std::move(sample));
-  }
   if (cores_) read_cores();
   if (scheduler_) read_scheduler();
   give_hits(now_ns - kLongestUnknown);
@@ -168,6 +165,7 @@ EventBatch Session::drain(Nanoseconds now_ns) {
   leave_by_exec();
   handle_births(now_ns - kLongestUnknown);
   give_hits(now_ns - kLongestUnknown);
+  if (sampled_hits_) give_sampled_hits(now_ns - kLongestUnknown);
   give_early(now_ns - kLongestUnknown);
   // After all that a thread did whose end was read.
   for (const ThreadId thread : std::exchange(exits_, {})) {
@@ -178,7 +176,8 @@ EventBatch Session::drain(Nanoseconds now_ns) {
   const bool is_due = lost_since_scan_ || may_be_over || now_ns >= next_scan_ns_;
   if (is_due && now_ns >= scan_rests_until_ns_) rescan(now_ns);
   leave_cores_if_throttled();
-  EventBatch batch = merger_.take_until(now_ns - (plan_.leaving ? kGuardOfStacks : kGuard));
+  EventBatch batch =
+      merger_.take_until(now_ns - (plan_.leaving || sampled_hits_ ? kGuardOfStacks : kGuard));
   if (!left_threads_.empty()) drop_of_left(batch, now_ns - kLongestUnknown);
   return batch;
 }

@@ -105,16 +105,17 @@ class Session final : public EventSource {
   std::uint64_t fresh_events(std::uint32_t tag);
   // Returns how often an event of SessionOptions::events has happened so far, dead threads
   // included, while it was open. What a new thread does before the drain after its birth is not in
-  // it.
+  // it, unless counts_all_threads().
   std::uint64_t events_counted(std::uint32_t tag) const;
   // Whether such an event is counted in all threads from their births on.
   bool counts_all_threads(std::uint32_t tag) const {
     return sampled_hits_ && sampled_hits_->has(tag);
   }
-  // Closes an event in all threads, and opens it again.
+  // Closes an event in all threads, and opens it again. Returns false where a uprobe cannot be
+  // opened any more, as of a process that has ended; what was open stays so.
   void close_events(std::uint32_t tag);
   bool is_closing() const { return closer_.is_busy(); }  // in the background
-  void open_events(std::vector<EventTemplate> events);
+  bool open_events(std::vector<EventTemplate> events);
 
   // Whether there is a process, or one may come.
   bool target_alive() const override { return alive_; }
@@ -192,6 +193,7 @@ class Session final : public EventSource {
   // Takes the events at uprobes out of `events` if a program samples them.
   void sample_hits(std::vector<EventTemplate>& events);
   void open_sampled_hits(unsigned stack_bytes);
+  void give_sampled_hits(Nanoseconds older_than_ns);
   void open_scheduler();
   void open_tasks();
   void reopen_tasks();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "controller/base/error.h"
+#include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/perf/session.h"
 #include "controller/perf/translate.h"
@@ -13,8 +14,8 @@
 namespace causalctl::perf {
 namespace {
 
-// As many samples of hits as of the events of so many threads, each.
-constexpr unsigned kThreadsOfHits = 2;
+// As many samples of all hits as of the events of so many threads, each.
+constexpr unsigned kThreadsOfHits = 4;
 
 }  // namespace
 
@@ -34,8 +35,17 @@ void Session::open_sampled_hits(unsigned stack_bytes) {
                           "takes the kernel 50 ms to close; at most {} are possible (one for all "
                           "threads: {})",
                           places, threads, events, kMostUprobeEvents, reason),
-              "run as root or with CAP_BPF, or name a function with fewer places, or record a "
-              "process with fewer threads");
+              "name a function with fewer places, or record a process with fewer threads; root, or "
+              "CAP_BPF, may have one event for all threads");
+}
+
+// A hit counts from the birth of its thread on, before anything of the thread is followed.
+void Session::give_sampled_hits(Nanoseconds older_than_ns) {
+  const auto is_known = [this](Tid tid) { return threads_.contains(tid); };
+  for (SampleEvent& sample : sampled_hits_->read(is_known, older_than_ns)) {
+    sample.thread = threads_.at(sample.thread.tid).thread();
+    give_sample(std::move(sample));
+  }
 }
 
 void Session::sample_hits(std::vector<EventTemplate>& events) {
@@ -102,16 +112,18 @@ void Session::close_events(std::uint32_t tag) {
   }
 }
 
-void Session::open_events(std::vector<EventTemplate> events) {
+bool Session::open_events(std::vector<EventTemplate> events) {
   try {
     sample_hits(events);
-  } catch (const Error&) {
-    return;  // the process has ended
+  } catch (const Error& error) {
+    log::verbose("a uprobe cannot be opened again: {}", error.what());
+    return false;
   }
   for (auto& [tid, each] : threads_) {
     if (!each.open_sampled_events(events, plan_)) lost_since_scan_ = true;
   }
   plan_.events.insert(plan_.events.end(), events.begin(), events.end());
+  return true;
 }
 
 void Session::handle_event(SampledEvent& event, ThreadId thread, const SampleRecord& record) {

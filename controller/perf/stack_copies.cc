@@ -1,7 +1,6 @@
 #include "controller/perf/stack_copies.h"
 
 #include <bpf/libbpf.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -16,19 +15,11 @@ namespace {
 
 constexpr std::size_t kPointer = 7;  // in the order of the registers
 
-std::size_t all_cores() {
-  return static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
-}
-
-// Of a core. Those of all take 134 MiB at most, up to 2,048 cores.
-std::size_t pieces_of_each(std::size_t cores) {
+// Of a core. Those of all take 150 MiB at most, up to 2,048 cores.
+std::size_t pieces_of_each(std::size_t cores, std::size_t most) {
   constexpr std::size_t kAll = 1U << 15U, kFewest = 16;
-  return std::clamp<std::size_t>(std::bit_floor(kAll / cores), kFewest, STACK_PIECES);
-}
-
-template <typename T>
-std::span<T> span_of(const Mapping& mapping) {
-  return {reinterpret_cast<T*>(mapping.data()), mapping.size() / sizeof(T)};
+  return std::min(most,
+                  std::clamp<std::size_t>(std::bit_floor(kAll / cores), kFewest, STACK_PIECES));
 }
 
 }  // namespace
@@ -65,8 +56,8 @@ std::uint64_t StackCopies::read_copy(std::size_t core, std::uint64_t number, std
   sample.user.mask = kUserRegisters;
   sample.user.registers.assign(std::begin(first.registers), std::end(first.registers));
   sample.stack_pointer = first.registers[kPointer];
-  const auto frames = std::min<std::uint64_t>(first.kernel_frames, STACK_KERNEL_FRAMES);
-  sample.kernel.assign(first.kernel, first.kernel + frames);
+  const auto frames = std::min<std::uint64_t>(first.frames, STACK_FRAMES);
+  sample.kernel.assign(first.chain, first.chain + frames);
   auto& stack = sample.user.stack;
   do {
     const StackPiece& piece = pieces[number % pieces.size()];
@@ -85,9 +76,9 @@ StackCopies StackMemory::copies() const {
   return {span_of<StackRing>(rings), span_of<StackPiece>(pieces)};
 }
 
-std::uint32_t size_stack_maps(bpf_map* rings, bpf_map* pieces) {
+std::uint32_t size_stack_maps(bpf_map* rings, bpf_map* pieces, std::uint32_t most) {
   const std::size_t cores = all_cores();
-  const std::size_t each = pieces_of_each(cores);
+  const std::size_t each = pieces_of_each(cores, most);
   set_map_size(rings, cores);
   set_map_size(pieces, cores * each);
   return static_cast<std::uint32_t>(each);

@@ -48,8 +48,10 @@ struct StackMemory {
 
   StackCopies copies() const;
 };
-// Sets the sizes of its maps, before it is loaded. Returns the number of pieces for each core.
-std::uint32_t size_stack_maps(bpf_map* rings, bpf_map* pieces);
+// Sets the sizes of its maps, before it is loaded. Returns the number of pieces for each core,
+// which is `most` at most, a power of two. A core without room for STACK_MOST_PIECES copies
+// nothing.
+std::uint32_t size_stack_maps(bpf_map* rings, bpf_map* pieces, std::uint32_t most = STACK_PIECES);
 StackMemory memory_of_stacks(bpf_map* rings, bpf_map* pieces);  // once it is loaded
 
 }  // namespace causalctl::perf

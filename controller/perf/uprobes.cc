@@ -53,7 +53,7 @@ static_assert(Uprobes::kMostCountedTags == UPROBE_TAGS_COUNTED);
 }  // namespace
 
 struct Uprobes::Impl {
-  Impl(Pid target, Means means, unsigned stack_bytes);
+  Impl(Pid target, Means means, const Copies& wanted);
   ~Impl() { ring_buffer__free(reader); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -72,12 +72,11 @@ struct Uprobes::Impl {
   std::uint64_t lost_told = 0;
   StackMemory stacks;
   std::optional<StackCopies> copies;
-  unsigned stack_bytes;
+  Mapping rows, of_cores;
   std::vector<Fd> open;  // links, and the events on which they stand
 };
 
-Uprobes::Impl::Impl(Pid process, Means how, unsigned bytes)
-    : target(process), means(how), stack_bytes(bytes) {
+Uprobes::Impl::Impl(Pid process, Means how, const Copies& wanted) : target(process), means(how) {
   if (is_pretended_broken(Facility::bpf)) throw Error("CAUSALCTL_PRETEND_BROKEN has bpf");
   set_namespace_of(*object->rodata, target);
   object->rodata->target = static_cast<std::uint32_t>(target);
@@ -89,16 +88,22 @@ Uprobes::Impl::Impl(Pid process, Means how, unsigned bytes)
     bpf_program__set_expected_attach_type(object->progs.causalctl_hits,
                                           static_cast<bpf_attach_type>(kTraceUprobeMulti));
   }
-  if (stack_bytes > 0) {
+  const bool copying = wanted.stack_bytes > 0;
+  if (copying) {
     object->rodata->stack_pieces_of_core =
-        size_stack_maps(object->maps.stack_rings, object->maps.stack_pieces);
-    object->bss->stack_bytes = stack_bytes;
+        size_stack_maps(object->maps.stack_rings, object->maps.stack_pieces, wanted.most_pieces);
+    object->bss->stack_bytes = wanted.stack_bytes;
+    set_map_size(object->maps.rows, kRows);
+    set_map_size(object->maps.of_cores, kRows * all_cores());
   }
   object.load();
   program = bpf_program__fd(used);
-  if (stack_bytes > 0) {
+  if (copying) {
     stacks = memory_of_stacks(object->maps.stack_rings, object->maps.stack_pieces);
     copies.emplace(stacks.copies());
+    rows = memory_of_map(bpf_map__fd(object->maps.rows), kRows * sizeof(UprobeRow));
+    of_cores = memory_of_map(bpf_map__fd(object->maps.of_cores),
+                             kRows * all_cores() * sizeof(std::uint64_t));
   }
   const auto take = [](void* self, void* data, std::size_t size) {
     if (size < sizeof(UprobeRecord)) return 0;
@@ -167,8 +172,8 @@ std::vector<Fd> Uprobes::Impl::link(const std::vector<UprobePlace>& places) cons
   return made;
 }
 
-Uprobes::Uprobes(Pid target, Means means, unsigned stack_bytes)
-    : impl_(std::make_unique<Impl>(target, means, stack_bytes)) {}
+Uprobes::Uprobes(Pid target, Means means, const Copies& copies)
+    : impl_(std::make_unique<Impl>(target, means, copies)) {}
 Uprobes::~Uprobes() = default;
 Uprobes::Uprobes(Uprobes&&) noexcept = default;
 Uprobes& Uprobes::operator=(Uprobes&&) noexcept = default;
@@ -203,17 +208,33 @@ std::uint64_t Uprobes::count(std::uint32_t tag) const {
   return __atomic_load_n(&impl_->object->bss->counts[tag], __ATOMIC_RELAXED);
 }
 
-void Uprobes::copy_every(std::uint32_t tag, std::uint32_t hits) {
-  INVARIANT(impl_->copies && tag < kMostCountedTags);
-  __atomic_store_n(&impl_->object->bss->copied_every[tag], hits, __ATOMIC_RELAXED);
+void Uprobes::set_use(std::uint32_t tag, const Use& use) {
+  INVARIANT(impl_->copies && tag < kMostCountedTags && use.row.value_or(0) < kRows);
+  auto& there = impl_->object->bss->uses[tag];
+  __atomic_store_n(&there.row, use.row ? *use.row + 1 : 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&there.copied_every, use.copied_every, __ATOMIC_RELAXED);
+}
+
+std::size_t Uprobes::cores() const {
+  return span_of<std::uint64_t>(impl_->of_cores).size() / kRows;
+}
+
+std::uint64_t Uprobes::count_of_core(std::uint32_t row, std::size_t core) const {
+  const auto all = span_of<std::uint64_t>(impl_->of_cores);
+  return __atomic_load_n(&all[core * kRows + row], __ATOMIC_RELAXED);
+}
+
+std::span<const std::uint32_t> Uprobes::counts_of_threads(std::uint32_t row) const {
+  return span_of<UprobeRow>(impl_->rows)[row].of_thread;
 }
 
 void Uprobes::read_copies(std::vector<SampleEvent>& into) {
   const std::size_t before = into.size();
-  impl_->copies->read(impl_->stack_bytes, into);
+  impl_->copies->read(impl_->object->bss->stack_bytes, into);
   for (SampleEvent& sample : std::span(into).subspan(before)) {
     sample.tag -= 1;  // 0 is none
     sample.reason = SampleReason::event;
+    sample.callers = std::exchange(sample.kernel, {});
   }
 }
 

@@ -19,12 +19,17 @@
 // Sources: bpf(2); kernel/trace/bpf_trace.c, kernel/trace/trace_uprobe.c.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "controller/base/fd.h"
 #include "controller/base/types.h"
+#include "controller/perf/bpf/stack_copy.h"
+#include "controller/perf/bpf/uprobe_hits.h"
 #include "controller/perf/events.h"
 #include "controller/perf/uprobe_place.h"
 
@@ -45,8 +50,12 @@ class Uprobes {
 
   // Loads the program for `target`. Throws Error with a hint if BPF is not permitted, the kernel is
   // too old, or the target's threads have other numbers here than in the kernel (pid namespaces).
-  // Of the stack of a hit whose copy is wanted, `stack_bytes` are; 0: none will be.
-  Uprobes(Pid target, Means means, unsigned stack_bytes = 0);
+  struct Copies {                              // of hits, as samples
+    unsigned stack_bytes = 0;                  // of each; 0: none will be wanted
+    std::uint32_t most_pieces = STACK_PIECES;  // for which a core has room
+  };
+  Uprobes(Pid target, Means means) : Uprobes(target, means, Copies()) {}
+  Uprobes(Pid target, Means means, const Copies& copies);
   ~Uprobes();  // takes a grace period of the kernel for a link, or for each event
   Uprobes(Uprobes&&) noexcept;
   Uprobes& operator=(Uprobes&&) noexcept;
@@ -66,11 +75,19 @@ class Uprobes {
   std::uint64_t read(std::vector<UprobeHit>& hits);
   std::uint64_t count(std::uint32_t tag) const;  // since start()
 
-  // Has one of so many hits of this tag copied from now on, on average; 0: none. REQUIRES: copies
-  // are wanted.
-  void copy_every(std::uint32_t tag, std::uint32_t hits);
+  // The rest is there if copies are wanted.
+  static constexpr std::uint32_t kRows = UPROBE_ROWS;
+  struct Use {
+    std::optional<std::uint32_t> row = {};  // in which hits are counted by core and thread besides
+    std::uint32_t copied_every = 0;         // one of so many hits is copied, on average; 0: none
+  };
+  void set_use(std::uint32_t tag, const Use& use);  // of the hits of this tag from now on
+  std::size_t cores() const;
+  std::uint64_t count_of_core(std::uint32_t row, std::size_t core) const;
+  // By numbers of threads (uprobe_thread()); they count up to 2^32.
+  std::span<const std::uint32_t> counts_of_threads(std::uint32_t row) const;
   // Appends the copies since the last call, as samples with the tag, whose threads have no serials.
-  // Where there was no room, it is as if a hit was not chosen.
+  // Where a core has no room, its next hits are not copied until this is called.
   void read_copies(std::vector<SampleEvent>& into);
 
  private:

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -42,8 +43,6 @@ __asm__(
     "popq %rbp\n"
     "ret\n"
     ".popsection\n");
-
-constexpr unsigned kStackCopied = 256;  // bytes
 
 using Visited = void (*)();
 
@@ -82,19 +81,16 @@ UprobeTrial both(const Trial& stepped, const Trial& emulated) {
   return trial;
 }
 
-// Whether the stack of a visit comes, as it is.
-bool copies_stack(Uprobes& uprobes) {
-  uprobes.copy_every(0, 1);
-  causalctl_stepped();
-  uprobes.copy_every(0, 0);
-  std::vector<SampleEvent> samples;
-  uprobes.read_copies(samples);
-  return samples.size() == 1 && samples[0].tag == 0 && samples[0].thread.tid == gettid() &&
-         samples[0].user.stack.size() >= sizeof(Address);
+// A link that is opened by the number of a process may report its first thread only (Linux 6.6 to
+// 6.9).
+bool counts_other_threads(const Uprobes& uprobes, std::uint32_t tag) {
+  const std::uint64_t before = uprobes.count(tag);
+  std::thread(causalctl_stepped).join();
+  return uprobes.count(tag) == before + 1;
 }
 
 UprobeTrial try_program(const std::array<UprobePlace, 2>& places, Uprobes::Means means) {
-  Uprobes uprobes(getpid(), means, kStackCopied);
+  Uprobes uprobes(getpid(), means);
   uprobes.add({places.begin(), places.end()});
   uprobes.start();
   const auto visit_of = [&uprobes](Visited function, std::uint32_t tag) {
@@ -105,10 +101,11 @@ UprobeTrial try_program(const std::array<UprobePlace, 2>& places, Uprobes::Means
     });
   };
   UprobeTrial trial = both(visit_of(causalctl_stepped, 0), visit_of(causalctl_emulated, 1));
-  if (trial.is_seen()) {
-    trial.means = means;
-    trial.copies_stacks = copies_stack(uprobes);
+  if (trial.is_seen() && !counts_other_threads(uprobes, 0)) {
+    static_cast<Trial&>(trial) = {Facility::uprobe, Outcome::never_fired,
+                                  "opened, but it counts one thread only", "", 0};
   }
+  if (trial.is_seen()) trial.means = means;
   keep_open(std::move(uprobes));
   return trial;
 }
@@ -143,6 +140,29 @@ bool try_calls() {
     return all;
   } catch (const Error& error) {
     log::verbose("system calls are counted by an event of each thread: {}", error.what());
+    return false;
+  }
+}
+
+// Whether the stack of a hit is copied as it is.
+bool try_copies() {
+  const auto& means = uprobe_trial().means;
+  const auto place = place_of(causalctl_stepped, 0);
+  if (!means || !place) return false;
+  constexpr unsigned kBytes = 256;
+  try {
+    Uprobes uprobes(getpid(), *means, {.stack_bytes = kBytes, .most_pieces = 16});
+    uprobes.add({*place});
+    uprobes.set_use(0, {.row = 0, .copied_every = 1});
+    uprobes.start();
+    causalctl_stepped();
+    std::vector<SampleEvent> samples;
+    uprobes.read_copies(samples);
+    keep_open(std::move(uprobes));
+    return samples.size() == 1 && samples[0].tag == 0 && samples[0].thread.tid == gettid() &&
+           samples[0].user.stack.size() >= sizeof(Address);
+  } catch (const Error& error) {
+    log::verbose("stacks of uprobes' hits are not copied by a BPF program: {}", error.what());
     return false;
   }
 }
@@ -225,6 +245,11 @@ UprobeTrial try_uprobes() {
   } catch (const Error& error) {
     return {refused(Facility::uprobe, error)};
   }
+}
+
+bool copies_are_seen() {
+  static const bool seen = try_copies();
+  return seen;
 }
 
 bool calls_are_counted() {

@@ -21,7 +21,6 @@ namespace causalctl::perf {
 struct UprobeTrial : Trial {
   Nanoseconds emulated_cost_ns = 0;  // for an instruction that the kernel emulates (is_emulated())
   std::optional<Uprobes::Means> means{};  // nullopt: only by an event for each thread and place
-  bool copies_stacks = false;             // the program of these means was seen to copy one
 };
 
 // Returns, by the bytes of one instruction, whether the kernel emulates it at a uprobe: nops, near
@@ -36,6 +35,10 @@ Trial trial_of_visits(Facility facility, std::uint64_t counted, std::uint64_t ma
 // Each takes some milliseconds. None throws.
 Trial try_breakpoint();
 UprobeTrial try_uprobes();
+
+// Returns whether the program that counts hits of uprobes also copies their stacks here, as tried
+// at the first call in this process.
+bool copies_are_seen();
 
 // Returns whether a program counts system calls here, as tried at the first call in this process.
 bool calls_are_counted();

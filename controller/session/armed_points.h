@@ -35,7 +35,7 @@ class ArmedPoints {
   void arm(perf::Session& session);
   void close() { closer_.reset(); }  // what other_way() has opened
 
-  const progress::CountedPoints& points() const { return points_; }
+  const progress::CountedPoints& all() const { return points_; }
   const progress::Armory& armory() const { return armory_; }
   const std::vector<Address>& places() const { return places_; }  // of all points
   // Counts the point of this tag by uprobes beside its breakpoints; null if it has none, or uprobes

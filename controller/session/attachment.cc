@@ -15,9 +15,10 @@ Attachment::Attachment(Pid target, tracee::Guardian& guardian, const config::Pro
       guardian_(guardian),
       recording_(recording),
       symbolizer_(std::make_unique<unwind::Symbolizer>(target)),
+      precedence_(target),
       watch_(target),
       points_(target, progress, *symbolizer_, guardian.is_suspended(), recording),
-      intervention_(target, guardian, recording) {
+      intervention_(target, guardian, precedence_, recording) {
   identify(target, *symbolizer_, recording);
 }
 
@@ -56,6 +57,7 @@ void Attachment::detach() {
   };
   intervention_.end(close_events, points_.armory().uprobes);
   session::tell_end(guardian_, watch_.end(), recording_);
+  precedence_.end();
   recording_.ended = true;
 }
 

@@ -34,6 +34,7 @@
 #include "controller/perf/session.h"
 #include "controller/session/armed_points.h"
 #include "controller/session/intervention.h"
+#include "controller/session/precedence.h"
 #include "controller/session/recording.h"
 #include "controller/session/watch.h"
 #include "controller/tracee/guardian/guardian.h"
@@ -43,9 +44,9 @@ namespace causalctl::session {
 
 class Attachment {
  public:
-  // Finds the progress points, and fills in which target the recording is of, except for seed and
-  // configuration. Throws UsageError as progress::resolve() does. REQUIRES: the guardian has
-  // adopted the target; it and the recording outlive this object.
+  // Throws Error as Precedence does. Finds the progress points, and fills in which target the
+  // recording is of, except for seed and configuration. Throws UsageError as progress::resolve()
+  // does. REQUIRES: the guardian has adopted the target; it and the recording outlive this object.
   Attachment(Pid target, tracee::Guardian& guardian, const config::Progress& progress,
              Recording& recording);
   Attachment(const Attachment&) = delete;
@@ -92,6 +93,7 @@ class Attachment {
   std::vector<Trial> tried_;
   std::optional<CpuLimitsOf> cpu_limits_;  // read since the work began
   // The members stand in this order so that they are destroyed in the opposite one.
+  Precedence precedence_;
   Watch watch_;
   ArmedPoints points_;
   Intervention intervention_;

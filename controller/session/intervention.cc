@@ -51,8 +51,9 @@ std::jthread close_beside(const std::function<void()>& close, const Precedence& 
 
 }  // namespace
 
-Intervention::Intervention(Pid target, tracee::Guardian& guardian, Recording& recording)
-    : target_(target), guardian_(guardian), recording_(recording), precedence_(target) {}
+Intervention::Intervention(Pid target, tracee::Guardian& guardian, Precedence& precedence,
+                           Recording& recording)
+    : target_(target), guardian_(guardian), recording_(recording), precedence_(precedence) {}
 
 void Intervention::begin(const std::vector<Address>& places) {
   places_ = places;
@@ -104,7 +105,6 @@ void Intervention::end(const std::function<void()>& close_events,
     recording_.warnings.emplace_back(kGuardianKilledAtEnd);
   }
   compare_digests(uprobes);
-  precedence_.end();
 }
 
 void Intervention::restore(const std::function<void()>& close_events) {
@@ -117,6 +117,7 @@ void Intervention::restore(const std::function<void()>& close_events) {
   std::jthread closing = close_beside(close_events, precedence_);
   left_ = guardian_.restore();
   if (closing.joinable()) closing.join();
+  // Not before: the thread that closes them holds locks of the kernel for which the others wait.
   perf::close_kept([priority = precedence_.priority()] {
     return std::make_shared<tracee::PriorityBoost>(0, priority);
   });

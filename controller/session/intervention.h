@@ -28,14 +28,15 @@ inline constexpr const char* kGuardianKilledAtEnd =
 
 class Intervention {
  public:
-  // Throws Error as Precedence does. REQUIRES: the guardian has adopted the target; it and the
-  // recording outlive this object.
-  Intervention(Pid target, tracee::Guardian& guardian, Recording& recording);
+  // REQUIRES: the guardian has adopted the target. All outlive this object; so does the precedence
+  // all events on the target, which an ordinary thread may not get a core to close.
+  Intervention(Pid target, tracee::Guardian& guardian, Precedence& precedence,
+               Recording& recording);
   Intervention(const Intervention&) = delete;
   Intervention& operator=(const Intervention&) = delete;
 
-  // From here to end() the calling thread comes to a core before those of the target. `places` are
-  // those of the code that events may change.
+  // From here on the calling thread comes to a core before those of the target. `places` are those
+  // of the code that events may change.
   void begin(const std::vector<Address>& places);
   // Throws Error if no channel can pause the target, and TargetGone with the cause that the end
   // tells.
@@ -60,7 +61,7 @@ class Intervention {
   Pid target_;
   tracee::Guardian& guardian_;
   Recording& recording_;
-  Precedence precedence_;
+  Precedence& precedence_;
   std::vector<Address> places_;
   tracee::Digest before_;
   std::vector<tracee::CodeBytes> code_before_;

@@ -78,14 +78,26 @@ def test_bytes_of_malloc(options, program, tmp_path):
 
 
 def test_calls_in_a_hundred_threads(options, tmp_path):
-    """One uprobe is for all of them."""
-    with running_target(options, "many_threads", "--blocked", "100", "--busy", "1") as pid:
+    """One uprobe is for all of them, and a function in twenty at once is not thought to be in one."""
+    with running_target(options, "many_threads", "--blocked", "80", "--busy", "20") as pid:
         report = recorded(options, tmp_path, pid, "--duration", "3s", "--event", "uprobe:round_done",
                           "--count", "round_done", *ALL)
     totals = {column["name"]: column["total"] for column in report["columns"]}
     [count] = report["counts"]
-    assert count["calls"] == totals["count:round_done"] > 0, (count, totals)
+    assert count["exact"] and count["calls"] > 0, count
     assert totals["uprobe:round_done"] == pytest.approx(count["calls"], rel=0.05), (count, totals)
+    # Twenty threads share the cores.
+    assert count["cost_share"] < 4 * count["per_second"] * count["cost_ns"] / 1e9 / 20, count
+
+
+def test_calls_in_threads_that_live_for_a_moment(options, tmp_path):
+    program = compiled(tmp_path, "counted_calls.c", "counts")
+    done = run(options, "callpath", "--event", "uprobe:counted", *ALL, "--quiet", "--", program, "threads",
+               folder=tmp_path)
+    assert done.returncode == 0 and "calls: 2400" in done.stdout, done.stdout + done.stderr
+    report = json.loads(run(options, "report", "callpath.jsonl", "--format", "json", folder=tmp_path).stdout)
+    totals = {column["name"]: column["total"] for column in report["columns"]}
+    assert totals["uprobe:counted"] == pytest.approx(2400, rel=0.05), totals
 
 
 def test_a_dear_function_is_recorded_in_bursts(options, program, tmp_path):

@@ -42,12 +42,13 @@ void EventWatch::keep_cost_small(Nanoseconds time_ns, perf::Session& session, Co
   for (std::uint32_t tag = 0; tag < events_.size(); ++tag) {
     const WatchedEvent& event = events_[tag];
     Cost& cost = costs_[tag];
-    if (event.cost_ns == 0) continue;
+    if (event.cost_ns == 0 || cost.is_lost) continue;
     const std::uint64_t fresh = cost.is_open ? session.fresh_events(tag) : 0;
     const Thinning::Step step = cost.thinning.step(fresh, time_ns, !is_closing);
     if (step.is_open && !cost.is_open) {
       const Nanoseconds begin_ns = monotonic_now();
-      session.open_events(event.templates);
+      cost.is_lost = !session.open_events(event.templates);
+      if (cost.is_lost) continue;
       cost.thinning.begin_piece(time_ns + monotonic_now() - begin_ns);
     }
     counts.take(tag, step);
@@ -71,8 +72,15 @@ std::vector<double> EventWatch::cost_shares() const {
   return shares;
 }
 
-void EventWatch::warn(const Counts& counts, const Recorder& recorder, Recording& recording) const {
+void EventWatch::warn(const Counts& counts, const Recorder& recorder, bool is_alive,
+                      Recording& recording) const {
   for (std::uint32_t tag = 0; tag < events_.size(); ++tag) {
+    if (costs_[tag].is_lost && is_alive) {
+      recording.warnings.push_back(fmt::format(
+          "{}: the uprobe could not be opened again, so that what came later is missing "
+          "(--verbose says why)",
+          events_[tag].spec.option()));
+    }
     if (counts.has(tag)) continue;
     const std::string& name = events_[tag].metric.name;
     const Thinning& thinning = costs_[tag].thinning;

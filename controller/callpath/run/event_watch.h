@@ -30,12 +30,15 @@ class EventWatch {
   // Returns when to call this next at the latest, as `time_ns`; Thinning::kNever if it can wait.
   Nanoseconds next_ns() const;
   std::vector<double> cost_shares() const;  // by tag: of the busiest thread's time, while open
-  void warn(const Counts& counts, const Recorder& recorder, Recording& recording) const;
+  // `is_alive`: the process has not ended.
+  void warn(const Counts& counts, const Recorder& recorder, bool is_alive,
+            Recording& recording) const;
 
  private:
   struct Cost {
     Thinning thinning;
     bool is_open = true;
+    bool is_lost = false;  // it cannot be opened again
   };
 
   std::vector<WatchedEvent> events_;

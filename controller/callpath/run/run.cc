@@ -130,10 +130,9 @@ class Run {
     // On a busy machine the last reading may have begun long ago. Many clocks are read rarely.
     const bool is_late = monotonic_now() - drained_ns_ > 2 * kDrainEvery;
     if (account_.read_next_time() || is_late) take_events();
-    perf::close_kept();
     recorder_.settle(drained_ns_, true);
     update_losses();
-    events_.warn(counts_, recorder_, recording_);
+    events_.warn(counts_, recorder_, session_.target_alive(), recording_);
     recording_.controller_cpu_share =
         static_cast<double>(process_cpu_now() - cpu_ns) /
         static_cast<double>(std::max<Nanoseconds>(1, recording_.wall_ns));
@@ -313,6 +312,7 @@ class Run {
                       settings_.wakers ? ", and --wakers shows nothing" : ""));
     }
     watch_.take_events().reset();  // nothing is open on the target any more
+    perf::close_kept();
     wait_for_names();
     places_.files().warn(recording_);
   }

@@ -124,7 +124,6 @@ void watch_function(Pid target, unwind::Symbolizer& symbolizer, std::uint32_t ta
     watched.templates.push_back(std::move(event));
   }
   watched.cost_ns = plan.visit_cost_ns;
-  watched.places = plan.places;
   watched.remarks = point.remarks;
   watched.metric = {(spec.counted ? "count:" : "") + spec.text, "calls",
                     fmt::format("Calls of {}", spec.name)};

@@ -19,7 +19,6 @@ struct WatchedEvent {
   EventMetric metric;
   EventSpec spec;
   std::vector<perf::EventTemplate> templates;  // one for each place of a function
-  std::vector<perf::UprobePlace> places;       // of a function
   std::vector<std::string> remarks;  // what of a function is not counted, or is besides; sentences
   Nanoseconds cost_ns = 0;  // what each event costs its thread, sampled or not; 0: next to nothing
 };

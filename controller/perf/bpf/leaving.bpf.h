@@ -6,6 +6,7 @@
 // pattern.
 #pragma once
 
+#define STACK_OF_TASKS
 #include "controller/perf/bpf/leaving_record.h"
 #include "controller/perf/bpf/stack_copy.bpf.h"
 
@@ -31,9 +32,9 @@ static __always_inline void copy_thread(void* context, __u32 tid, __u32 slot,
   struct StackRing* ring = bpf_map_lookup_elem(&stack_rings, &core);
   if (!ring) return;
   if (leaving_kernel_chain) {
-    copy_stack(core, ring, context, tid, slot, regs, bytes, time_ns);
+    copy_stack(core, ring, context, 0, tid, slot, regs, bytes, time_ns);
   } else {
-    copy_stack(core, ring, 0, tid, slot, regs, bytes, time_ns);
+    copy_stack(core, ring, 0, 0, tid, slot, regs, bytes, time_ns);
   }
 }
 

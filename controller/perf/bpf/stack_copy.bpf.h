@@ -3,10 +3,16 @@
 
 #include "controller/perf/bpf/stack_copy.h"
 
+// The context of a uprobe has them in this order on every kernel. Where they are read of a task,
+// the kernel's types say where they are, which needs its BTF.
 struct pt_regs {
-  unsigned long ax, bx, cx, dx, si, di, bp, sp, ip, flags, cs, ss;
-  unsigned long r8, r9, r10, r11, r12, r13, r14, r15;
-} __attribute__((preserve_access_index));
+  unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8;
+  unsigned long ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+}
+#ifdef STACK_OF_TASKS
+__attribute__((preserve_access_index))
+#endif
+;
 
 const volatile __u32 stack_pieces_of_core;  // a power of two
 
@@ -31,10 +37,10 @@ static __always_inline struct StackPiece* piece_of(__u32 core, __u64 number) {
   return bpf_map_lookup_elem(&stack_pieces, &place);
 }
 
-// Writes the first piece but for the stack. `kernel_of` is the context of a program, whose kernel's
-// part of the path is wanted, or null.
-static __always_inline void begin_copy(struct StackPiece* piece, void* kernel_of, __u32 tid,
-                                       const struct pt_regs* regs, __u64 time_ns) {
+// Writes the first piece but for the stack. `chain_of` is the context of the program if a call
+// chain is wanted, or null; `flags` are those of bpf_get_stack().
+static __always_inline void begin_copy(struct StackPiece* piece, void* chain_of, __u64 flags,
+                                       __u32 tid, const struct pt_regs* regs, __u64 time_ns) {
   piece->time_ns = time_ns;
   piece->tid = tid;
   const __u64 registers[STACK_REGISTERS] = {regs->ax,  regs->bx,  regs->cx,  regs->dx,  regs->si,
@@ -42,22 +48,22 @@ static __always_inline void begin_copy(struct StackPiece* piece, void* kernel_of
                                             regs->cs,  regs->ss,  regs->r8,  regs->r9,  regs->r10,
                                             regs->r11, regs->r12, regs->r13, regs->r14, regs->r15};
   __builtin_memcpy(piece->registers, registers, sizeof registers);
-  piece->kernel_frames = 0;
-  if (!kernel_of) return;
-  const long size = bpf_get_stack(kernel_of, piece->kernel, sizeof piece->kernel, 0);
-  if (size > 0) piece->kernel_frames = size / sizeof piece->kernel[0];
+  piece->frames = 0;
+  if (!chain_of) return;
+  const long size = bpf_get_stack(chain_of, piece->chain, sizeof piece->chain, flags);
+  if (size > 0) piece->frames = size / sizeof piece->chain[0];
 }
 
 // Where there is no room, it is as if no copy was wanted. Copies on one core must not interrupt
 // each other.
-static __always_inline void copy_stack(__u32 core, struct StackRing* ring, void* kernel_of,
-                                       __u32 tid, __u32 tag, const struct pt_regs* regs,
-                                       __u32 bytes, __u64 time_ns) {
+static __always_inline void copy_stack(__u32 core, struct StackRing* ring, void* chain_of,
+                                       __u64 flags, __u32 tid, __u32 tag,
+                                       const struct pt_regs* regs, __u32 bytes, __u64 time_ns) {
   const __u64 first = ring->written;
   if (first + STACK_MOST_PIECES - ring->read > stack_pieces_of_core) return;
   struct StackPiece* piece = piece_of(core, first);
   if (!piece) return;
-  begin_copy(piece, kernel_of, tid, regs, time_ns);
+  begin_copy(piece, chain_of, flags, tid, regs, time_ns);
   const __u64 begin = regs->sp;
   __u64 from = begin;
   __u32 pieces = 0;

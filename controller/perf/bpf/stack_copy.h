@@ -10,19 +10,20 @@ enum {
   STACK_PIECES = 512,        // of a core, at most
   STACK_MOST_PIECES = 7,     // of a copy
   STACK_REGISTERS = 20,
-  STACK_KERNEL_FRAMES = 40,  // the innermost ones
+  STACK_FRAMES = 64,  // the innermost ones
 };
 
-// The registers, in the order of asm/perf_regs.h, and the kernel's part of the path, innermost
-// first, are in the first piece of a copy.
+// The registers, in the order of asm/perf_regs.h, are in the first piece of a copy, with a call
+// chain, innermost first: the kernel's part of the path or, where a program in user code is copied,
+// what its frame pointers tell.
 struct StackPiece {
   __u64 time_ns;
   __u32 tid;
   __u16 bytes;  // of the stack, from the stack pointer upwards
   __u16 tag;    // of the first piece: why the copy was made, not 0; 0 of the others
   __u64 registers[STACK_REGISTERS];
-  __u64 kernel_frames;  // so many are known
-  __u64 kernel[STACK_KERNEL_FRAMES];
+  __u64 frames;  // so many are known
+  __u64 chain[STACK_FRAMES];
   __u8 stack[STACK_PIECE_BYTES];
 };
 

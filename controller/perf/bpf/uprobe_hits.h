@@ -8,6 +8,23 @@ enum UprobeTags {
   UPROBE_TAGS_COUNTED = 512,   // hits of the other tags below this are counted only
 };
 
+// Hits of some tags are counted by thread and by core besides, in a row for each of these tags.
+enum UprobeRows {
+  UPROBE_ROWS = 64,
+  UPROBE_THREADS = 1024,  // threads with the same number here count as one
+};
+
+static inline __u32 uprobe_thread(__u32 tid) { return tid * 2654435761U >> 22; }
+
+struct UprobeRow {
+  __u32 of_thread[UPROBE_THREADS];
+};
+
+struct UprobeUse {     // of the hits of a tag, besides
+  __u32 row;           // in which they are counted by thread and core, plus 1; 0: in none
+  __u32 copied_every;  // one of so many is copied with its stack, on average; 0: none
+};
+
 struct UprobeRecord {  // one hit in the ring
   __u64 time_ns;       // of CLOCK_MONOTONIC of the initial time namespace
   __u32 tid;

@@ -35,7 +35,7 @@ Json share_json(std::uint64_t count, std::uint64_t all) {
 }
 
 Json head(const Profile& profile, const LabelTree& tree) {
-  Json json = {{"version", 2},
+  Json json = {{"version", 3},
                {"kind", "callpath"},
                {"program", profile.program},
                {"host", profile.host},

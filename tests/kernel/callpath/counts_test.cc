@@ -22,11 +22,10 @@ WatchedEvent counted_function(probed::Child& child) {
   event.metric.name = "count:function_1";
   event.spec.name = "function_1";
   event.spec.counted = true;
-  event.places = {{place->readable, place->offset, 0, 0}};
   perf::EventTemplate uprobe;
   uprobe.what = "uprobe";
-  uprobe.attr = perf::uprobe_attr(event.places.front());
-  uprobe.place = event.places.front();
+  uprobe.place = perf::UprobePlace{place->readable, place->offset, 0, 0};
+  uprobe.attr = perf::uprobe_attr(*uprobe.place);
   event.templates = {uprobe};
   return event;
 }

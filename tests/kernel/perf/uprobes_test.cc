@@ -143,9 +143,9 @@ TEST_CASE("A program copies the stacks of hits, in all threads", "[perf]") {
   const auto means = GENERATE(Uprobes::Means::links, Uprobes::Means::events);
   probed::Child child;
   const UprobePlace place = place_of(child, "probed::function_1", 3);
-  Uprobes uprobes(child.pid(), means, 4096);
+  Uprobes uprobes(child.pid(), means, {.stack_bytes = 4096});
   uprobes.add({place, place_of(child, "probed::function_2", 5)});
-  uprobes.copy_every(3, 1);
+  uprobes.set_use(3, {.copied_every = 1});
   uprobes.start();
   child.start_thread();
   child.hit(kHits);
@@ -161,9 +161,10 @@ TEST_CASE("A program copies the stacks of hits, in all threads", "[perf]") {
     CHECK(sample.user.registers.at(8) % 4096 == place.offset % 4096);  // the instruction
     CHECK(sample.user.registers.at(7) == sample.stack_pointer);
     CHECK(sample.user.stack.size() >= sizeof(Address));
+    CHECK((!sample.callers.empty() && sample.callers[0] == sample.user.registers.at(8)));
   }
   CHECK(threads.size() == 2);
-  uprobes.copy_every(3, 0);
+  uprobes.set_use(3, {});
   child.hit(kHits);
   samples.clear();
   uprobes.read_copies(samples);
@@ -182,9 +183,10 @@ TEST_CASE("Sampled hits stand for all of them, also where few are sampled", "[pe
   hits->open(kTag, places, kEvery);
   child.hit(kHits);  // before the start
   hits->start();
+  const auto all_known = [](Tid) { return true; };
   const auto worth = [&] {
     std::uint64_t sum = 0, samples = 0;
-    for (const perf::SampleEvent& sample : hits->read()) {
+    for (const perf::SampleEvent& sample : hits->read(all_known, 0)) {
       CHECK(sample.tag == kTag);
       sum += sample.events;
       ++samples;
@@ -198,20 +200,29 @@ TEST_CASE("Sampled hits stand for all of them, also where few are sampled", "[pe
   CHECK(hits->fresh_of_busiest(kTag) == kMany);
   hits->close(kTag).clear();
   child.hit(kHits);
-  CHECK(hits->read().empty());
+  CHECK(hits->read(all_known, 0).empty());
   hits->open(kTag, places, kEvery);
   child.start_thread();
-  child.hit_in_thread(kMany);
-  CHECK(worth() == kMany);
+  child.hit(kHits);
+  child.hit_in_thread(kMany - kHits);
+  CHECK(hits->fresh_of_busiest(kTag) == kMany - kHits);
+  // Samples of a thread that is not known yet wait, with what they stand for.
+  const auto first_known = [&child](Tid tid) { return tid == child.pid(); };
+  std::uint64_t first = 0;
+  for (const perf::SampleEvent& sample : hits->read(first_known, 0)) {
+    CHECK(sample.thread.tid == child.pid());
+    first += sample.events;
+  }
+  CHECK(first + worth() == kMany);
   CHECK(hits->count(kTag) == 2 * kMany);
   // Where there are more than wanted, fewer are sampled.
   for (int i = 0; i < 4; ++i) {
     hits->adapt(1);
     child.hit(kMany);
-    (void)hits->read();
+    (void)hits->read(all_known, 0);
   }
   child.hit(kMany);
-  CHECK(hits->read().size() < 20);
+  CHECK(hits->read(all_known, 0).size() < 20);
   CHECK(hits->count(kTag) == 7 * kMany);
 }
 
@@ -232,7 +243,7 @@ TEST_CASE("Trials see every way of counting that works here, and its cost", "[pe
   CAPTURE(uprobe.finding);
   REQUIRE(uprobe.is_seen());
   CHECK(uprobe.means == Uprobes::Means::links);
-  CHECK(uprobe.copies_stacks);
+  CHECK(perf::copies_are_seen());
   CHECK(uprobe.cost_ns > 100);
   CHECK(uprobe.cost_ns < kMillisecond);
   CHECK(uprobe.emulated_cost_ns > 100);

@@ -26,8 +26,8 @@ struct Shared {
       piece.time_ns = 1000 + tid;
       piece.tid = tid;
       piece.registers[7] = tid;
-      piece.kernel_frames = bytes.size();  // as many as it has pieces
-      piece.kernel[0] = 1000 + tid;
+      piece.frames = bytes.size();  // as many as it has pieces
+      piece.chain[0] = 1000 + tid;
       piece.bytes = bytes[i];
       piece.stack[0] = static_cast<std::uint8_t>(tid + i);
     }

@@ -237,7 +237,7 @@ TEST_CASE("the JSON report has everything", "[report][callpath]") {
   const std::string text = render_json(grouped_threads());
   check_golden(text, "callpath/report.json");
   const json report = json::parse(text);
-  CHECK(report["version"] == 2);
+  CHECK(report["version"] == 3);
   CHECK(report["columns"].size() == 4);
   Values own;
   for (const json& each : report["functions"]) own[each["name"]] = each["own"][0];
