@@ -1,5 +1,6 @@
 // Tests sessions of several processes, and of those that come and go.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -150,7 +151,9 @@ TEST_CASE("A program that a child executes is told of with its mappings, in thei
     run_process([] { run_program("/bin/true"); });
     await_go();
   });
-  Session session(with_children(child.pid()), either_way());
+  SessionOptions options = either_way();
+  options.clocks = Clocks::cores;  // a clock of its own cannot be opened once a thread has ended
+  Session session(with_children(child.pid()), options);
   session.start();
   child.go();
   std::vector<Event> events;
@@ -163,6 +166,18 @@ TEST_CASE("A program that a child executes is told of with its mappings, in thei
     CHECK((only<ThreadStartEvent>(events).size() >= 2 || session.losses().threads_missed > 0));
     return;
   }
+  std::string so_far;
+  for (const Event& event : events) {
+    if (const auto* start = std::get_if<ThreadStartEvent>(&event)) {
+      so_far +=
+          fmt::format("start {} of {} at {}\n", start->thread.tid, start->process, start->time_ns);
+    } else if (const auto* end = std::get_if<ThreadExitEvent>(&event)) {
+      so_far += fmt::format("end {} at {}\n", end->thread.tid, end->time_ns);
+    } else if (const auto* exec = std::get_if<ExecEvent>(&event)) {
+      so_far += fmt::format("exec {} at {}\n", exec->thread.tid, exec->time_ns);
+    }
+  }
+  INFO(so_far << session.losses().threads_missed << " missed, " << session.processes());
   REQUIRE(all);
   const auto execs = only<ExecEvent>(events);
   REQUIRE(execs.size() == 2);

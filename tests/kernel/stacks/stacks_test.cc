@@ -69,7 +69,7 @@ bool all_stopped(Pid pid) {
 TEST_CASE("running threads are stopped for their stacks, blocked ones are not", "[stacks]") {
   TargetProcess target({program("target_waits"), "busy", "2"});
   REQUIRE(eventually(5 * kSecond, [&] { return all_have_begun(target.pid()); }));
-  const auto process = stacks_of(target.pid(), false, kHooks);
+  const auto process = stacks_of(target.pid(), {}, kHooks);
   REQUIRE(process.threads.size() == 3);
   for (const Thread& thread : process.threads) {
     CAPTURE(thread.tid, thread.remark);
@@ -89,7 +89,7 @@ TEST_CASE("hundreds of blocked threads are read, and say in which call", "[stack
   constexpr std::size_t count = 300;
   TargetProcess target({program("target_waits"), "crowd", std::to_string(count)});
   REQUIRE(eventually(5 * kSecond, [&] { return all_in_futex(target.pid()); }));
-  const auto process = stacks_of(target.pid(), false, kHooks);
+  const auto process = stacks_of(target.pid(), {}, kHooks);
   CHECK(process.threads.size() == count + 1);
   for (const Thread& thread : process.threads) {
     CAPTURE(thread.tid, thread.remark);
@@ -127,7 +127,7 @@ TEST_CASE("a process that a signal has stopped stays stopped", "[stacks]") {
   REQUIRE(kill(target.pid(), SIGSTOP) == 0);
   REQUIRE(eventually(5 * kSecond, [&] { return all_stopped(target.pid()); }));
   for (const bool reference : {false, true}) {
-    const auto process = stacks_of(target.pid(), reference, kHooks);
+    const auto process = stacks_of(target.pid(), {.reference = reference}, kHooks);
     CHECK(process.threads.size() == 3);
     for (const Thread& thread : process.threads) {
       CAPTURE(reference, thread.tid, thread.remark);
@@ -144,8 +144,8 @@ TEST_CASE("a process that a signal has stopped stays stopped", "[stacks]") {
 TEST_CASE("libunwind-ptrace finds the same callers", "[stacks]") {
   TargetProcess target({program("target_waits"), "crowd", "3"});
   REQUIRE(eventually(5 * kSecond, [&] { return all_in_futex(target.pid()); }));
-  const auto ours = stacks_of(target.pid(), false, kHooks);
-  const auto reference = stacks_of(target.pid(), true, kHooks);
+  const auto ours = stacks_of(target.pid(), {}, kHooks);
+  const auto reference = stacks_of(target.pid(), {.reference = true}, kHooks);
   REQUIRE(ours.threads.size() == reference.threads.size());
   for (std::size_t i = 0; i < ours.threads.size(); ++i) {
     const Thread& a = ours.threads[i];
