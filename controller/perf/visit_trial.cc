@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/base/statistics.h"
+#include "controller/base/thread.h"
 #include "controller/base/tracefs.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
@@ -85,7 +85,7 @@ UprobeTrial both(const Trial& stepped, const Trial& emulated) {
 // 6.9).
 bool counts_other_threads(const Uprobes& uprobes, std::uint32_t tag) {
   const std::uint64_t before = uprobes.count(tag);
-  std::thread(causalctl_stepped).join();
+  start_thread("a trial of uprobes", causalctl_stepped).join();
   return uprobes.count(tag) == before + 1;
 }
 

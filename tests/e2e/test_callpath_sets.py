@@ -58,8 +58,8 @@ def recorded(options, folder, *words, until):
     with subprocess.Popen([options.causalctl, "callpath", "--quiet", "--format", "json", *map(str, words)],
                           stdout=subprocess.PIPE, text=True, cwd=folder) as recorder:
         try:
-            assert wait_until(log.exists, 20)
-            time.sleep(0.5)
+            # The log begins before the events do; its first account of losses comes once they flow.
+            assert wait_until(lambda: log.exists() and '"type":"losses"' in log.read_text(), 20)
             until()
             recorder.send_signal(2)
             output, _ = recorder.communicate(timeout=60)
