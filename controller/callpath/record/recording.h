@@ -121,7 +121,7 @@ struct FunctionCount {
   Nanoseconds counted_ns = 0;  // of this, when they were counted: less where they cost too much
   Nanoseconds cost_ns = 0;     // what counting one costs its thread
   double cost_share = 0;  // of the time of the thread with the most calls, while they were counted
-  std::string missing;       // if some calls are not in it: which, and why
+  std::string missing;    // if some calls are not in it: which, and why
   // Calls in the time in which they were not counted: an estimate without bias, and its 95 % range,
   // whose upper end allows for the time that the traps took.
   double in_gaps = 0, least_in_gaps = 0, most_in_gaps = 0;
