@@ -10,8 +10,8 @@ namespace causalctl::perf {
 namespace {
 
 constexpr std::uint64_t kMostEvery = 1U << 30U;
-constexpr unsigned kFewParts = 4;  // few: up to a fourth of what may be
-constexpr unsigned kFewCalls = 8;  // after which more are sampled
+constexpr unsigned kFewHitsParts = 4;  // few: up to a fourth of what may be
+constexpr unsigned kFewHitsCalls = 8;  // after which more are sampled
 
 }  // namespace
 
@@ -111,9 +111,9 @@ void SampledHits::adapt(unsigned most) {
     if (!event.is_open) continue;
     const unsigned seen = std::exchange(event.seen, 0);
     const std::uint64_t before = event.every;
-    event.few_calls = seen * kFewParts > part ? 0 : event.few_calls + 1;
+    event.few_calls = seen * kFewHitsParts > part ? 0 : event.few_calls + 1;
     if (seen > part) event.every = std::min(event.every * (seen / part + 1), kMostEvery);
-    if (event.few_calls == kFewCalls) {
+    if (event.few_calls == kFewHitsCalls) {
       event.few_calls = 0;
       event.every = std::max<std::uint64_t>(event.every / 2, 1);
     }
