@@ -6,10 +6,7 @@
 namespace causalctl::perf {
 namespace {
 
-constexpr std::uint64_t kMost = 1ULL << 32;    // events for a sample
 constexpr std::uint64_t kPeriodRedrawn = 128;  // once in so many calls it is drawn without need
-constexpr unsigned kPeriodCalls = 8;           // after which more events may be sampled
-constexpr unsigned kFewParts = 4;              // few: up to a fourth of what may be
 constexpr unsigned kUrgent = 4;                // times as many as may be: a change does not wait
 constexpr unsigned kPatience = 8;              // calls for which a change may wait
 constexpr std::uint64_t kMostLeftOut = 7;      // samples, at each end of a period
@@ -35,15 +32,7 @@ std::optional<std::uint64_t> EventPeriod::worth(std::uint64_t count) {
 }
 
 bool EventPeriod::wants_other(unsigned seen, unsigned most, std::uint64_t random) {
-  const std::uint64_t before = mean_;
-  if (seen > most) mean_ = std::min(mean_ * (seen / most + 1), kMost);
-  // One call with many is enough: events that come in bursts would fill the ring each time.
-  had_many_ = had_many_ || seen * kFewParts > most;
-  if (++calls_ == kPeriodCalls) {
-    calls_ = 0;
-    if (!std::exchange(had_many_, false)) mean_ = std::max(mean_ / 2, fewest_);
-  }
-  return mean_ != before || (seen > 0 && mean_ > 1 && random % kPeriodRedrawn == 0);
+  return mean_.adapt(seen, most) || (seen > 0 && mean_.every() > 1 && random % kPeriodRedrawn == 0);
 }
 
 std::optional<std::uint64_t> EventPeriod::adapt(unsigned most, std::uint64_t random) {
@@ -57,17 +46,18 @@ std::optional<std::uint64_t> EventPeriod::adapt(unsigned most, std::uint64_t ran
   }
   if (to_count_ > 0 && !is_urgent && ++waited_ < kPatience) return std::nullopt;
   is_due_ = false;
-  if (mean_ == 1) {
+  const std::uint64_t mean = mean_.every();
+  if (mean == 1) {
     to_skip_ = 0;
     return 1;
   }
   to_skip_ = (random >> 32U) % (kMostLeftOut + 1);
-  return prime_from(mean_ - mean_ / 4 + (random / kPeriodRedrawn) % (mean_ / 2 + 1));
+  return prime_from(mean - mean / 4 + (random / kPeriodRedrawn) % (mean / 2 + 1));
 }
 
 void EventPeriod::was_set(std::uint64_t before, std::uint64_t after) {
   set_after_ = before;
-  set_before_ = mean_ == 1 ? before : after + 1;
+  set_before_ = mean_.every() == 1 ? before : after + 1;
 }
 
 std::uint64_t prime_from(std::uint64_t number) {

@@ -17,12 +17,14 @@
 #include <cstdint>
 #include <optional>
 
+#include "controller/perf/sampled_part.h"
+
 namespace causalctl::perf {
 
 class EventPeriod {
  public:
   // `first` is the period at the beginning, `fewest` the least that is set.
-  EventPeriod(std::uint64_t first, std::uint64_t fewest) : fewest_(fewest), mean_(first) {}
+  EventPeriod(std::uint64_t first, std::uint64_t fewest) : mean_(first, fewest) {}
 
   // Takes a sample at this count of the thread's events. Returns how many events it stands for:
   // those since the sample before it, and a part of those of samples that were left out. Returns
@@ -41,13 +43,8 @@ class EventPeriod {
  private:
   bool wants_other(unsigned seen, unsigned most, std::uint64_t random);
 
-  std::uint64_t fewest_;
-  std::uint64_t mean_;  // of the periods that are drawn
-  unsigned seen_ = 0;   // samples since adapt()
-  // Since it was last asked whether more may be sampled: calls of adapt(), and whether there were
-  // not few samples in one of them.
-  unsigned calls_ = 0;
-  bool had_many_ = false;
+  SampledPart mean_;            // of the periods that are drawn
+  unsigned seen_ = 0;           // samples since adapt()
   bool is_due_ = false;         // another period is to begin
   std::uint64_t to_count_ = 0;  // then: samples that still count before
   unsigned waited_ = 0;         // and calls of adapt() since

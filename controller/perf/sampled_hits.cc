@@ -1,24 +1,18 @@
 #include "controller/perf/sampled_hits.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "controller/base/error.h"
 #include "controller/perf/visit_trial.h"
 
 namespace causalctl::perf {
-namespace {
-
-constexpr std::uint64_t kMostEvery = 1U << 30U;
-constexpr unsigned kFewHitsParts = 4;  // few: up to a fourth of what may be
-constexpr unsigned kFewHitsCalls = 8;  // after which more are sampled
-
-}  // namespace
 
 void SampledHits::use(const Event& event, std::uint32_t tag) {
-  uprobes_.set_use(
-      event.kernel_tag,
-      event.is_open ? Uprobes::Use{tag, static_cast<std::uint32_t>(event.every)} : Uprobes::Use{});
+  constexpr std::uint64_t kMost = UINT32_MAX;
+  const auto every = static_cast<std::uint32_t>(std::min(event.part.every(), kMost));
+  uprobes_.set_use(event.kernel_tag, event.is_open ? Uprobes::Use{tag, every} : Uprobes::Use{});
 }
 
 void SampledHits::open(std::uint32_t tag, const std::vector<UprobePlace>& places,
@@ -31,7 +25,7 @@ void SampledHits::open(std::uint32_t tag, const std::vector<UprobePlace>& places
   for (UprobePlace& place : tagged) place.tag = event.kernel_tag;
   event.fds = uprobes_.open(tagged);
   event.told.resize(uprobes_.cores());
-  event.every = std::max<std::uint64_t>(event.every, every);
+  event.part.raise_to(every);
   event.is_open = true;
   tags_[event.kernel_tag] = tag;
   use(event, tag);
@@ -108,16 +102,7 @@ void SampledHits::adapt(unsigned most) {
   if (open == 0) return;
   const unsigned part = std::max(1U, most / open);
   for (auto& [tag, event] : events_) {
-    if (!event.is_open) continue;
-    const unsigned seen = std::exchange(event.seen, 0);
-    const std::uint64_t before = event.every;
-    event.few_calls = seen * kFewHitsParts > part ? 0 : event.few_calls + 1;
-    if (seen > part) event.every = std::min(event.every * (seen / part + 1), kMostEvery);
-    if (event.few_calls == kFewHitsCalls) {
-      event.few_calls = 0;
-      event.every = std::max<std::uint64_t>(event.every / 2, 1);
-    }
-    if (event.every != before) use(event, tag);
+    if (event.is_open && event.part.adapt(std::exchange(event.seen, 0), part)) use(event, tag);
   }
 }
 

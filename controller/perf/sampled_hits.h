@@ -17,6 +17,7 @@
 #include "controller/base/fd.h"
 #include "controller/base/types.h"
 #include "controller/perf/events.h"
+#include "controller/perf/sampled_part.h"
 #include "controller/perf/uprobe_place.h"
 #include "controller/perf/uprobes.h"
 
@@ -58,9 +59,8 @@ class SampledHits {
     std::uint32_t kernel_tag = 0;
     std::vector<std::uint64_t> told{};        // of the hits of each core: samples stand for them
     std::vector<std::uint32_t> fresh_from{};  // of each thread, at the last fresh_of_busiest()
-    std::uint64_t every = 1;
-    unsigned seen = 0;       // samples since adapt()
-    unsigned few_calls = 0;  // of adapt(), one after the other
+    SampledPart part{1, 1};
+    unsigned seen = 0;  // samples since adapt()
   };
 
   void use(const Event& event, std::uint32_t tag);

@@ -48,9 +48,9 @@ struct StackMemory {
 
   StackCopies copies() const;
 };
-// Sets the sizes of its maps, before it is loaded. Returns the number of pieces for each core,
-// which is `most` at most, a power of two. A core without room for STACK_MOST_PIECES copies
-// nothing.
+// Sets the sizes of its maps, before it is loaded. Returns the number of pieces for each core, a
+// power of two, as `most` must be, and not above that. A core with fewer than STACK_MOST_PIECES
+// pieces copies nothing.
 std::uint32_t size_stack_maps(bpf_map* rings, bpf_map* pieces, std::uint32_t most = STACK_PIECES);
 StackMemory memory_of_stacks(bpf_map* rings, bpf_map* pieces);  // once it is loaded
 
