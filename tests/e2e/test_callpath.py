@@ -319,6 +319,8 @@ def test_settings_of_a_file(options, program, tmp_path):
         'env = { WORD = "from the file" }\n[callpath]\nduration = "1s"\n')
     done = run(options, "callpath", "--config", "c.toml", folder=tmp_path)
     assert done.returncode == 0 and "from the file" in done.stdout, done.stdout + done.stderr
+    done = run(options, "callpath", "--config", "c.toml", "--set", "target.pid=1", folder=tmp_path)
+    assert done.returncode == 2 and "more than one target is named" in done.stderr, done.stderr
 
 
 def test_a_log_of_which_only_a_part_of_a_line_is_left(options, program, tmp_path):

@@ -4,7 +4,6 @@
 #include <random>
 
 #include "controller/base/edit_distance.h"
-#include "controller/base/paths.h"
 
 namespace causalctl::unwind {
 namespace {
@@ -26,26 +25,6 @@ std::size_t plain_edit_distance(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
-
-TEST_CASE("Paths match by whole trailing components", "[unwind]") {
-  CHECK(path_ends_with("/x/b/c.c", "c.c"));
-  CHECK(path_ends_with("/x/b/c.c", "b/c.c"));
-  CHECK(path_ends_with("/x/b/c.c", "./b/c.c"));
-  CHECK(path_ends_with("/x/b/c.c", "/x/b/c.c"));
-  CHECK(path_ends_with("c.c", "c.c"));
-  CHECK_FALSE(path_ends_with("/xb/c.c", "b/c.c"));
-  CHECK_FALSE(path_ends_with("/x/bc.c", "c.c"));
-  CHECK_FALSE(path_ends_with("/x/b/c.c", ""));
-  CHECK_FALSE(path_ends_with("c.c", "/b/c.c"));
-}
-
-TEST_CASE("Paths have one spelling", "[unwind]") {
-  CHECK(normal_path("a.c", "/src") == "/src/a.c");
-  CHECK(normal_path("../src/./a.c", "/work/build") == "/work/src/a.c");
-  CHECK(normal_path("/usr/include/a.h", "/src") == "/usr/include/a.h");
-  CHECK(normal_path("./stdlib/a.c", "./stdlib") == "stdlib/a.c");
-  CHECK(normal_path("a.c", "") == "a.c");
-}
 
 TEST_CASE("Suffixes of compiler-made copies are told from names", "[unwind]") {
   CHECK(split_clone("foo.constprop.0").base == "foo");
@@ -86,21 +65,6 @@ TEST_CASE("Nearest names come first, each once, none from afar", "[unwind]") {
   CHECK(nearest("process_comand", names, 1).size() == 1);
   CHECK(nearest("command", names, 5).size() == 2);  // one contains the other
   CHECK(nearest("xylophone", names, 5).empty());
-}
-
-TEST_CASE("Binaries match by path or file name", "[unwind]") {
-  CHECK(path_matches("/usr/lib/libc.so.6", "libc*"));
-  CHECK(path_matches("/usr/lib/libc.so.6", "/usr/lib/*"));
-  CHECK(path_matches("/usr/lib/libc.so.6", "lib/libc*"));
-  CHECK_FALSE(path_matches("/usr/lib/libc.so.6", "ibc*"));
-  CHECK(path_matches("[vdso]", "*vdso*"));
-}
-
-TEST_CASE("A binary's own name is no pattern", "[unwind]") {
-  CHECK(path_matches("/home/[wip]/prog", "/home/[wip]/prog"));
-  CHECK(path_matches("/home/[wip]/prog", "[wip]/prog"));
-  CHECK(path_ends_with("/home/[wip]/prog", "prog"));
-  CHECK_FALSE(path_ends_with("/home/w/prog", "[wip]/prog"));
 }
 
 }  // namespace causalctl::unwind
