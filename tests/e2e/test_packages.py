@@ -83,8 +83,23 @@ def package_of(program):
     return next((owners()[name.removeprefix("/usr")] for name in names if name.removeprefix("/usr") in owners()), "")
 
 
+def shell_texts(tree):
+    """Returns the texts that follow the words "sh" and "-c" (or "bash") in arguments, lists and tuples."""
+    def text_of(node):
+        if isinstance(node, ast.JoinedStr):
+            return "".join(text_of(each) or " x " for each in node.values)
+        return node.value if isinstance(node, ast.Constant) else None
+    for node in ast.walk(tree):
+        elements = getattr(node, "args" if isinstance(node, ast.Call) else "elts", None) or []
+        words = list(map(text_of, elements)) if isinstance(elements, list) else []
+        for shell, option, text in zip(words, words[1:], words[2:]):
+            if shell in ("sh", "bash") and option == "-c" and isinstance(text, str):
+                yield text
+
+
 def called_by_python(text):
-    """Returns the programs that begin a list or tuple which is an argument, without those that are looked for."""
+    """Returns the programs that begin a list or tuple which is an argument, and those that shells call, without
+    those that are looked for."""
     tree = ast.parse(text)
     looked_for = {node.args[0].value for node in ast.walk(tree)
                   if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and
@@ -97,6 +112,7 @@ def called_by_python(text):
              for argument in node.args
              if isinstance(argument, (ast.List, ast.Tuple)) and argument.elts and
              isinstance(argument.elts[0], ast.Constant)}
+    words = words.union(*map(called_by_bash, shell_texts(tree)))
     return {word for word in words - looked_for if isinstance(word, str) and PROGRAM.match(word)}
 
 
@@ -165,6 +181,7 @@ def test_finds_what_is_called():
     """A program that no group has is found, in Python and in bash."""
     assert called_by_python('run(["xz", "-k"]); f(("bc",)); g = ["dc"]') == {"xz", "bc"}
     assert called_by_python('shutil.which("xz"); run(["xz", "-k"])') == set()
+    assert called_by_python('f("sh", "-c", "read x; bc; dc -f"); g(["bash", "-c", f"{x} | xz"])') >= {"bc", "dc", "xz"}
     assert called_by_bash('if x=1 bc "a b"; then\n  out=$(dc | xz) # gzip\nfi\necho \'perl\'\n') >= {"bc", "dc", "xz"}
     assert "gzip" not in called_by_bash("bc # gzip\n") | called_by_bash("cat <<'END'\ngzip\nEND\n")
     assert missing_from("build", {"strace", "bash", "no-such-program"}) == (
