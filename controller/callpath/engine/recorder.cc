@@ -327,7 +327,8 @@ void Recorder::record_wakers() {
                      : "[outside: timer, device or another process]"),
       node("[interrupt]"),
       node(is_of_set ? "[a thread of the recorded processes, not sampled]"
-                     : "[a thread of the process, not sampled]")};
+                     : "[a thread of the process, not sampled]"),
+      node("[nobody: the wait goes on]")};
 }
 
 void Recorder::flush_wakers(ThreadId thread, Wakers& wakers) {
@@ -338,7 +339,10 @@ void Recorder::flush_wakers(ThreadId thread, Wakers& wakers) {
 }
 
 void Recorder::settle_all(Nanoseconds now_ns, bool is_last, bool of_epoch) {
-  for (const Wait& wait : waits_.cut(now_ns)) add(wait);
+  for (const Wait& wait : waits_.cut(now_ns)) {
+    add(wait);
+    if (is_last && wakers_) pending_[wait.thread].wakers.add(wait);
+  }
   for (const ThreadId thread : waits_.threads()) flush(thread, is_last, of_epoch);
   std::vector<ThreadId> ended;
   for (const auto& [thread, pending] : pending_) {

@@ -306,8 +306,8 @@ Wait Waits::take(ThreadId id, Thread& thread, bool over) {
   wait.frozen_ns = std::exchange(thread.frozen_ns, 0);
   wait.is_complete = thread.is_complete;
   wait.over = over;
+  wait.whole_blocked_ns = thread.whole_blocked_ns;
   if (over) {
-    wait.whole_blocked_ns = thread.whole_blocked_ns;
     wait.waker = thread.waker;
     wait.waker_path = thread.waker_path;
   }

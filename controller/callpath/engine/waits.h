@@ -54,9 +54,8 @@ struct Wait {
   Nanoseconds frozen_ns = 0;
   bool is_complete = false;  // the path reaches the outermost frame
   bool over = true;
-  // Of a wait that is over: how long it was blocked, with the parts that were told before, and who
-  // ended it, with the path if that was sampled.
-  Nanoseconds whole_blocked_ns = 0;
+  Nanoseconds whole_blocked_ns = 0;  // with the parts that were told before
+  // Of a wait that is over: who ended it, with the path if that was sampled.
   Waker waker = Waker::unseen;
   std::optional<NodeId> waker_path{};
 };

@@ -15,7 +15,9 @@ void Wakers::add(const Wait& wait) {
   const auto blocked_ns = static_cast<std::uint64_t>(wait.whole_blocked_ns);
   if (blocked_ns == 0) return;
   Sums& sums = wait.path ? by_path_[*wait.path] : without_path_;
-  if (wait.waker == Waker::interrupt) {
+  if (!wait.over) {
+    sums.not_over += blocked_ns;
+  } else if (wait.waker == Waker::interrupt) {
     sums.interrupt += blocked_ns;
   } else if (wait.waker_path) {
     sums.sampled[*wait.waker_path] += blocked_ns;
@@ -27,7 +29,7 @@ void Wakers::add(const Wait& wait) {
 }
 
 std::uint64_t Wakers::sum_of(const Sums& sums) {
-  std::uint64_t all = sums.not_sampled + sums.interrupt + sums.outside;
+  std::uint64_t all = sums.not_sampled + sums.interrupt + sums.outside + sums.not_over;
   for (const auto& [waker, value] : sums.sampled) all += value;
   return all;
 }
@@ -41,6 +43,7 @@ void Wakers::put(NodeId path, const Sums& sums, const WakersWithoutPath& nodes, 
   if (sampled == 0) all[{path, nodes.not_sampled}] += sums.not_sampled;
   all[{path, nodes.interrupt}] += sums.interrupt;
   all[{path, nodes.outside}] += sums.outside;
+  all[{path, nodes.not_over}] += sums.not_over;
 }
 
 // Waits without a path are taken to be like the others; where there are none, they stand alone.

@@ -19,11 +19,12 @@ struct WakersWithoutPath {
   NodeId outside = kRoot;      // Waker::unseen
   NodeId interrupt = kRoot;    // Waker::interrupt
   NodeId not_sampled = kRoot;  // a thread of the process, of which no path is known
+  NodeId not_over = kRoot;     // nobody has ended the wait so far
 };
 
 class Wakers {
  public:
-  void add(const Wait& wait);  // that is over
+  void add(const Wait& wait);  // that is over, or goes on when all is told
   // Returns the sums, and begins anew. A waker whose path was not sampled is like the sampled ones
   // of the same waiting path, and waits whose path was not sampled are like the others of the
   // thread.
@@ -35,6 +36,7 @@ class Wakers {
     std::uint64_t not_sampled = 0;
     std::uint64_t interrupt = 0;
     std::uint64_t outside = 0;
+    std::uint64_t not_over = 0;
   };
   static std::uint64_t sum_of(const Sums& sums);
   // Adds the rows of one waiting path to `all`.

@@ -360,16 +360,17 @@ TEST_CASE("wakers without a path are told of a set in its own words", "[callpath
   RecorderFixture fixture(Grouping::all);
   fixture.recording.set = "--match x";
   fixture.recorder.record_wakers();
-  CHECK(fixture.outside == std::vector<std::string>{
-                               "[outside: timer, device or a process that is not recorded]",
-                               "[interrupt]", "[a thread of the recorded processes, not sampled]"});
+  CHECK(fixture.outside ==
+        std::vector<std::string>{"[outside: timer, device or a process that is not recorded]",
+                                 "[interrupt]", "[a thread of the recorded processes, not sampled]",
+                                 "[nobody: the wait goes on]"});
 }
 
 TEST_CASE("a wait has the path that ended it, and one that lasted long has it whole",
           "[callpath]") {
   RecorderFixture fixture(Grouping::all);
   fixture.recorder.record_wakers();
-  REQUIRE(fixture.outside.size() == 3);
+  REQUIRE(fixture.outside.size() == 4);
   const auto wait = [&](Nanoseconds time_ns, bool woken) {
     fixture.sample(kOne, {1, 2}, 0);
     fixture.recorder.take(perf::SwitchEvent{kOne, time_ns, 0, perf::SwitchKind::out_blocked});
@@ -393,6 +394,13 @@ TEST_CASE("a wait has the path that ended it, and one that lasted long has it wh
   CHECK(fixture.recording.wakers.at(0) ==
         callpath::WakerSums{{{node({1002, 1}), node({1004, 3})}, 100},
                             {{node({1002, 1}), node({5001})}, 120}});
+  fixture.recorder.take(perf::SwitchEvent{kOne, 3000, 0, perf::SwitchKind::out_blocked});
+  fixture.recorder.settle(3300, true);
+  std::uint64_t going_on = 0;
+  for (const auto& [pair, value] : fixture.recording.wakers.at(0)) {
+    if (pair.second == node({5004})) going_on += value;
+  }
+  CHECK(going_on == 300);
 }
 
 TEST_CASE("an epoch ends what came before it", "[callpath]") {

@@ -5,7 +5,7 @@
 namespace causalctl::callpath {
 namespace {
 
-constexpr WakersWithoutPath kNodes{100, 101, 102};
+constexpr WakersWithoutPath kNodes{100, 101, 102, 103};
 
 Wait wait_of(std::optional<NodeId> path, Nanoseconds blocked_ns, Waker waker,
              std::optional<NodeId> waker_path = std::nullopt) {
@@ -26,8 +26,11 @@ TEST_CASE("wakers are told apart, inside of the process and outside", "[callpath
   wakers.add(wait_of(1, 30, Waker::unseen));
   wakers.add(wait_of(1, 40, Waker::interrupt, 7));  // what ran there did not wake it
   wakers.add(wait_of(2, 0, Waker::unseen));         // it was preempted
+  Wait going_on = wait_of(1, 50, Waker::unseen);
+  going_on.over = false;
+  wakers.add(going_on);
   CHECK(wakers.take(kNodes) ==
-        WakerSums{{{1, 7}, 10}, {{1, 8}, 20}, {{1, 100}, 30}, {{1, 101}, 40}});
+        WakerSums{{{1, 7}, 10}, {{1, 8}, 20}, {{1, 100}, 30}, {{1, 101}, 40}, {{1, 103}, 50}});
   CHECK(wakers.take(kNodes).empty());
 }
 
