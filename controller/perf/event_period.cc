@@ -11,13 +11,18 @@ constexpr unsigned kUrgent = 4;                // times as many as may be: a cha
 constexpr unsigned kPatience = 8;              // calls for which a change may wait
 constexpr std::uint64_t kMostLeftOut = 7;      // samples, at each end of a period
 constexpr std::uint64_t kOwedParts = 8;        // a sample stands for such a part of what is owed
+constexpr std::uint64_t kGap = 3;  // times the mean period, from which on samples were lost
 
 }  // namespace
 
 std::optional<std::uint64_t> EventPeriod::worth(std::uint64_t count) {
   ++seen_;
   if (count <= last_count_) return std::nullopt;
-  const std::uint64_t passed = count - std::exchange(last_count_, count);
+  std::uint64_t passed = count - std::exchange(last_count_, count);
+  if (passed > kGap * mean_.every()) {
+    owed_ += passed - mean_.every();
+    passed = mean_.every();
+  }
   const bool is_forced = count > set_after_ && count <= set_before_;
   const bool is_over = is_due_ && to_count_ == 0;
   if (is_forced || to_skip_ > 0 || is_over) {

@@ -27,8 +27,9 @@ class EventPeriod {
   EventPeriod(std::uint64_t first, std::uint64_t fewest) : mean_(first, fewest) {}
 
   // Takes a sample at this count of the thread's events. Returns how many events it stands for:
-  // those since the sample before it, and a part of those of samples that were left out. Returns
-  // nullopt if it is left out.
+  // those since the sample before it, and a part of those of samples that were left out or lost. (A
+  // late reader loses hundreds at a time. Were the one after them to stand for all, its path would
+  // outweigh all others.) Returns nullopt if it is left out.
   std::optional<std::uint64_t> worth(std::uint64_t count);
   std::uint64_t last_count() const { return last_count_; }  // at the last sample
 
@@ -49,7 +50,8 @@ class EventPeriod {
   std::uint64_t to_count_ = 0;  // then: samples that still count before
   unsigned waited_ = 0;         // and calls of adapt() since
   std::uint64_t to_skip_ = 0;   // samples at the beginning that are still to be left out
-  std::uint64_t owed_ = 0;      // events of such samples, for which the next ones stand
+  std::uint64_t owed_ =
+      0;  // events of such samples, and of lost ones, for which the next ones stand
   std::uint64_t last_count_ = 0;
   // A sample with a count above the first and up to the second came out of its turn.
   std::uint64_t set_after_ = 0;
