@@ -34,7 +34,8 @@ Window::Window(const config::Progress& progress, Pid pid, std::uint64_t seed)
       children_(pid),
       points_(resolve(progress, pid)),
       count_by_(progress.count_by),
-      session_(pid, {.sampling = false, .wake_edges = false, .seed = seed}),
+      watch_(pid),
+      session_(watch_.open({.sampling = false, .wake_edges = false, .seed = seed})),
       counters_(points_.counted) {
   armed_ = progress::arm(points_.resolved, pid, progress.count_by, session_);
   for (std::size_t tag = 0; tag < armed_.size(); ++tag) {

@@ -16,6 +16,7 @@
 #include "controller/progress/armed.h"
 #include "controller/progress/progress.h"
 #include "controller/session/children.h"
+#include "controller/session/watch.h"
 
 namespace causalctl::compare {
 
@@ -75,7 +76,8 @@ class Window {
   std::uint64_t births_ = 0;         // in the window, of threads that were seen
   std::uint64_t missed_before_ = 0;  // threads
   double births_per_s_ = 0;
-  perf::Session session_;
+  session::Watch watch_;
+  perf::Session& session_;
   progress::Counters counters_;
   std::map<std::string, BeginsAndEnds> unpaired_;
   Nanoseconds begin_ns_ = 0;

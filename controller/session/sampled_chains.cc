@@ -6,6 +6,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/perf/session.h"
+#include "controller/session/watch.h"
 #include "controller/symbols/call_chain.h"
 #include "controller/symbols/mappings.h"
 #include "unwind/stack/unwinder.h"
@@ -23,7 +24,8 @@ void sample_chains(Pid target, const ChainSampling& sampling, const ChainHooks& 
   options.peers = false;
   options.period_ns = sampling.period_ns;
   options.stack_bytes = symbols::kStackBytes;
-  perf::Session session(target, options);
+  Watch watch(target);
+  perf::Session& session = watch.open(options);
   unwind::Unwinder unwinder(target);
   symbols::Following following(unwinder);
   std::vector<symbols::MappingFollower*> followers = {&following};

@@ -26,8 +26,13 @@ Watch::Watch(std::shared_ptr<perf::ProcessSet> set, Pid program)
   if (program != 0) end_.emplace(program);
 }
 
-perf::Session& Watch::open(const perf::SessionOptions& options, Recording& recording) {
+perf::Session& Watch::open(const perf::SessionOptions& options) {
   events_ = std::make_unique<perf::Session>(set_, options);
+  return *events_;
+}
+
+perf::Session& Watch::open(const perf::SessionOptions& options, Recording& recording) {
+  open(options);
   if (const auto& trial = events_->scheduler_trial()) record({*trial}, recording);
   return *events_;
 }

@@ -33,8 +33,9 @@ class Watch {
   Pid process() const { return process_; }
   perf::ProcessSet& set() { return *set_; }
 
-  // Opens events on all threads, and records how the BPF programs for them were tried. Throws as
-  // perf::Session does.
+  // Opens events on all threads. Throws as perf::Session does.
+  perf::Session& open(const perf::SessionOptions& options);
+  // The same, and records how the BPF programs for them were tried.
   perf::Session& open(const perf::SessionOptions& options, Recording& recording);
   perf::Session& events() { return *events_; }
   std::unique_ptr<perf::Session> take_events() { return std::move(events_); }
