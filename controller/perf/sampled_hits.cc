@@ -2,12 +2,29 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "controller/base/error.h"
 #include "controller/perf/visit_trial.h"
 
 namespace causalctl::perf {
+namespace {
+
+bool is_page_faults(const EventTemplate& event) {
+  return event.attr.type == PERF_TYPE_SOFTWARE && event.attr.config == PERF_COUNT_SW_PAGE_FAULTS;
+}
+
+bool is_call(const EventTemplate& event) {
+  return event.attr.type == PERF_TYPE_TRACEPOINT && !event.wakes &&
+         event.number_offset.value_or(UPROBE_RESULT_OFFSET) == UPROBE_RESULT_OFFSET;
+}
+
+}  // namespace
+
+bool is_for_program(const EventTemplate& event) {
+  return event.place || is_call(event) || is_page_faults(event);
+}
 
 void SampledHits::use(const Event& event, std::uint32_t tag) {
   constexpr std::uint64_t kMost = UINT32_MAX;
@@ -15,17 +32,34 @@ void SampledHits::use(const Event& event, std::uint32_t tag) {
   uprobes_.set_use(event.kernel_tag, event.is_open ? Uprobes::Use{tag, every} : Uprobes::Use{});
 }
 
-void SampledHits::open(std::uint32_t tag, const std::vector<UprobePlace>& places,
-                       std::uint32_t every) {
+std::vector<Fd> SampledHits::open_all(std::uint32_t kernel_tag,
+                                      const std::vector<EventTemplate>& events) {
+  std::vector<UprobePlace> places;
+  std::vector<Fd> fds;
+  const auto keep = [&fds](std::vector<Fd> opened) {
+    std::move(opened.begin(), opened.end(), std::back_inserter(fds));
+  };
+  for (const EventTemplate& each : events) {
+    if (each.place) {
+      places.push_back(*each.place);
+      places.back().tag = kernel_tag;
+    } else if (each.attr.type == PERF_TYPE_TRACEPOINT) {
+      keep(uprobes_.open_call(each.attr.config, kernel_tag, each.number_offset.has_value()));
+    } else {
+      keep(uprobes_.open_on_cores(each.attr, kernel_tag, each.what));
+    }
+  }
+  if (!places.empty()) keep(uprobes_.open(places));
+  return fds;
+}
+
+void SampledHits::open(std::uint32_t tag, const std::vector<EventTemplate>& events) {
   Event& event = events_[tag];
-  INVARIANT(!event.is_open);
+  INVARIANT(!event.is_open && !events.empty());
   event.kernel_tag = next_kernel_tag_;
   if (++next_kernel_tag_ == Uprobes::kMostCountedTags) next_kernel_tag_ = Uprobes::kMostTags;
-  std::vector<UprobePlace> tagged = places;
-  for (UprobePlace& place : tagged) place.tag = event.kernel_tag;
-  event.fds = uprobes_.open(tagged);
+  event.fds = open_all(event.kernel_tag, events);
   event.told.resize(uprobes_.cores());
-  event.part.raise_to(every);
   event.is_open = true;
   tags_[event.kernel_tag] = tag;
   use(event, tag);
@@ -106,14 +140,24 @@ void SampledHits::adapt(unsigned most) {
   }
 }
 
-std::optional<SampledHits> make_sampled_hits(Pid target, unsigned stack_bytes,
-                                             std::string& reason) {
-  const UprobeTrial& trial = uprobe_trial();
-  reason = trial.finding;
-  if (!trial.means) return std::nullopt;
+std::optional<SampledHits> make_sampled_hits(Pid target, std::shared_ptr<ProcessBits> processes,
+                                             const std::vector<EventTemplate>& events,
+                                             unsigned stack_bytes, std::string& reason) {
+  const auto is_uprobe = [](const EventTemplate& event) { return event.place.has_value(); };
+  const bool uprobes = std::any_of(events.begin(), events.end(), is_uprobe);
+  const bool others = !std::all_of(events.begin(), events.end(), is_uprobe);
   try {
-    if (!copies_are_seen()) throw Error("the program was not seen to copy a stack");
-    return SampledHits(target, *trial.means, stack_bytes);
+    auto means = Uprobes::Means::none;
+    if (uprobes) {
+      const UprobeTrial& trial = uprobe_trial();
+      if (!trial.means) throw Error(trial.finding);
+      means = *trial.means;
+    }
+    if ((uprobes && !copies_are_seen()) || (others && !calls_are_copied())) {
+      throw Error("the program was not seen to copy a stack");
+    }
+    const Uprobes::Copies copies = {.stack_bytes = stack_bytes, .of_calls = others};
+    return SampledHits(Uprobes(target, means, copies, std::move(processes)));
   } catch (const Error& error) {
     reason = error.what();
     return std::nullopt;

@@ -1,6 +1,6 @@
-// Samples hits of uprobes with registers and stack, in all threads of a process, by the BPF program
-// that counts them (uprobes.h). So no hit of a new thread is missed, and the number of threads does
-// not matter.
+// Samples hits of uprobes, system calls and page faults with registers and stack, in all threads of
+// a process or a set, by the BPF programs that count them (uprobes.h). So no hit of a new thread is
+// missed, and the number of threads does not matter.
 //
 // Which hits are sampled is drawn at random, independently of each other. How many hits the samples
 // stand for is known exactly: those of a core since its last sample was read are divided among its
@@ -10,29 +10,35 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controller/base/fd.h"
 #include "controller/base/types.h"
 #include "controller/perf/events.h"
+#include "controller/perf/process_bits.h"
+#include "controller/perf/sampled_event.h"
 #include "controller/perf/sampled_part.h"
-#include "controller/perf/uprobe_place.h"
 #include "controller/perf/uprobes.h"
 
 namespace causalctl::perf {
 
+// Whether a program can sample the event, rather than an event of each thread.
+bool is_for_program(const EventTemplate& event);
+
 class SampledHits {
  public:
-  // Throws as Uprobes does.
-  SampledHits(Pid target, Uprobes::Means means, unsigned stack_bytes)
-      : uprobes_(target, means, {.stack_bytes = stack_bytes}) {}
+  // The hits of `uprobes`, which can be copied. (How many bytes of the stack is for it to know.)
+  explicit SampledHits(Uprobes uprobes) : uprobes_(std::move(uprobes)) {}
 
-  // Has hits at the places counted under this tag, and one of `every` sampled at first. What hits
-  // while they are being opened does not count. Throws as Uprobes::add() does. REQUIRES: the tag is
-  // below Uprobes::kRows, and not open.
-  void open(std::uint32_t tag, const std::vector<UprobePlace>& places, std::uint32_t every);
+  // Has hits of the events counted under this tag, and all of them sampled at first, or as many as
+  // were when it was closed. What hits while they are being opened does not count. Throws as
+  // Uprobes::add() does. REQUIRES: the events are for programs; the tag is below Uprobes::kRows,
+  // and not open.
+  void open(std::uint32_t tag, const std::vector<EventTemplate>& events);
   // Ends that. Returns what the caller closes, which takes the kernel a while.
   std::vector<Fd> close(std::uint32_t tag);
   bool has(std::uint32_t tag) const { return events_.contains(tag); }  // it was opened
@@ -63,6 +69,7 @@ class SampledHits {
     unsigned seen = 0;  // samples since adapt()
   };
 
+  std::vector<Fd> open_all(std::uint32_t kernel_tag, const std::vector<EventTemplate>& events);
   void use(const Event& event, std::uint32_t tag);
   void share_out(std::vector<SampleEvent>& samples);
 
@@ -73,8 +80,11 @@ class SampledHits {
   std::vector<SampleEvent> waiting_;  // of threads that are not known
 };
 
-// Returns nullopt, with the `reason`, where the program was not seen to count hits and to copy
-// stacks.
-std::optional<SampledHits> make_sampled_hits(Pid target, unsigned stack_bytes, std::string& reason);
+// Of a process (0: none that uprobes could be of), or of those of `processes` that are sampled if
+// there are such. Returns nullopt, with the `reason`, where the programs that the events need were
+// not seen to count hits and to copy stacks.
+std::optional<SampledHits> make_sampled_hits(Pid target, std::shared_ptr<ProcessBits> processes,
+                                             const std::vector<EventTemplate>& events,
+                                             unsigned stack_bytes, std::string& reason);
 
 }  // namespace causalctl::perf

@@ -13,7 +13,6 @@ class SampledPart {
   SampledPart(std::uint64_t first, std::uint64_t fewest) : fewest_(fewest), every_(first) {}
 
   std::uint64_t every() const { return every_; }
-  void raise_to(std::uint64_t every) { every_ = std::max(every_, every); }
   // Call it regularly with the number of samples since the last call. Samples fewer of the events
   // if there were more than `most`, and more if there were few in each of several calls. Returns
   // whether every() has changed.

@@ -51,18 +51,19 @@ Session::Session(std::shared_ptr<ProcessSet> set, const SessionOptions& options,
       uprobes_(only_process_),
       peers_(only_process_, options.ours, plan.waking, lockable_pages_ == kAnyMemory),
       limits_(std::move(plan.limits)),
-      clocks_(plan_.sample && plan_.events.empty() ? options.clocks : Clocks::threads),
+      clocks_(Clocks::threads),
       period_at_start_ns_(options.period_ns) {
   plan_.peers = plan_.peers && only_process_ != 0;
+  if (plan_.sample && plan_.switches && options.scheduler) open_scheduler();
+  if (scheduler_) open_tasks();
+  open_sampled_hits(options.stack_bytes);
+  if (plan_.sample && plan_.events.empty()) clocks_ = options.clocks;
   // New threads are seen from their birth on by the clocks of the cores alone.
   const bool by_core = clocks_ == Clocks::cores ||
                        (clocks_ == Clocks::cheaper &&
                         (may_join() || core_sampling_pays(switches_per_second(set_->present()),
                                                           period_at_start_ns_)));
-  if (plan_.sample && plan_.switches && options.scheduler) open_scheduler();
-  if (scheduler_) open_tasks();
   if (by_core) use_cores();
-  open_sampled_hits(options.stack_bytes);
   scan_until_stable();
   require_threads();
 }
@@ -218,7 +219,7 @@ bool Session::open_thread(Pid process, Tid tid, ThreadId parent, Nanoseconds sta
   const std::string stat = procfs::thread_stat(process, tid).value_or("");
   // One whose birth was told may be gone: then its end was told, too.
   const char state = procfs::parse_state(stat);
-  const bool is_gone = stat.empty() || state == 'Z' || state == 'X';
+  const bool is_gone = events->was_gone() || stat.empty() || state == 'Z' || state == 'X';
   if (plan_.by_tasks && is_gone && !is_told) return false;
   // A thread of the kernel's cannot be paused, and its wake-ups are like those by a device.
   if (tid != process && procfs::is_kernel_worker(process, stat)) return false;

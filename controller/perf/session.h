@@ -190,9 +190,10 @@ class Session final : public EventSource {
 
   void read(ThreadEvents& events);
   void read_cores();
-  // Takes the events at uprobes out of `events` if a program samples them.
+  // Takes those events out of `events` that a program samples.
   void sample_hits(std::vector<EventTemplate>& events);
   void open_sampled_hits(unsigned stack_bytes);
+  void refuse_many_uprobes(const std::string& why_no_program) const;
   void give_sampled_hits(Nanoseconds older_than_ns);
   void open_scheduler();
   void open_tasks();
@@ -252,7 +253,7 @@ class Session final : public EventSource {
   std::size_t lockable_pages_;  // of which the rings of all threads must have room
   Merger merger_;
   UprobeVisits uprobes_;
-  std::optional<SampledHits> sampled_hits_;  // if there are events at uprobes, and a program can
+  std::optional<SampledHits> sampled_hits_;  // if there are events that programs can sample
   Peers peers_;
   SessionLimits limits_;
   std::optional<Error> first_refusal_;  // of a process in limits_.forbidden

@@ -19,22 +19,36 @@ constexpr unsigned kThreadsOfHits = 4;
 
 }  // namespace
 
-// Where no program samples them, they need a perf event for each thread and place.
+// Those that a program can sample, if it was seen to. Otherwise each thread needs a perf event for
+// each of them, and for each place of a uprobe.
 void Session::open_sampled_hits(unsigned stack_bytes) {
+  const auto others =
+      std::stable_partition(plan_.events.begin(), plan_.events.end(), is_for_program);
+  const std::vector<EventTemplate> events(plan_.events.begin(), others);
+  if (events.empty()) return;
+  std::string reason;
+  try {
+    if (!bits_) bits_ = std::make_shared<ProcessBits>();
+    sampled_hits_ = make_sampled_hits(only_process_, bits_, events,
+                                      std::min(stack_bytes, kLeavingStackBytes), reason);
+  } catch (const Error& error) {
+    reason = error.what();
+  }
+  if (sampled_hits_) return sample_hits(plan_.events);
+  log::verbose("each thread has an event for what is sampled besides: {}", reason);
+  refuse_many_uprobes(reason);
+}
+
+void Session::refuse_many_uprobes(const std::string& why_no_program) const {
   const auto is_uprobe = [](const EventTemplate& each) { return each.place.has_value(); };
   const auto places = std::count_if(plan_.events.begin(), plan_.events.end(), is_uprobe);
-  if (places == 0) return;
-  std::string reason;
-  sampled_hits_ =
-      make_sampled_hits(only_process_, std::min(stack_bytes, kLeavingStackBytes), reason);
-  if (sampled_hits_) return sample_hits(plan_.events);
   const std::size_t threads = procfs::threads(only_process_).size();
   const std::size_t events = static_cast<std::size_t>(places) * threads;
   if (events <= kMostUprobeEvents) return;
   throw Error(fmt::format("uprobes at {} places in {} threads need {} perf events, of which each "
                           "takes the kernel 50 ms to close; at most {} are possible (one for all "
                           "threads: {})",
-                          places, threads, events, kMostUprobeEvents, reason),
+                          places, threads, events, kMostUprobeEvents, why_no_program),
               "name a function with fewer places, or record a process with fewer threads; root, or "
               "CAP_BPF, may have one event for all threads");
 }
@@ -50,20 +64,12 @@ void Session::give_sampled_hits(Nanoseconds older_than_ns) {
 
 void Session::sample_hits(std::vector<EventTemplate>& events) {
   if (!sampled_hits_) return;
-  struct Uprobe {
-    std::vector<UprobePlace> places;
-    std::uint64_t every = 1;
-  };
-  std::map<std::uint32_t, Uprobe> uprobes;  // by tag
+  std::map<std::uint32_t, std::vector<EventTemplate>> by_tag;
   for (const EventTemplate& each : events) {
-    if (!each.place) continue;
-    uprobes[each.tag].places.push_back(*each.place);
-    uprobes[each.tag].every = each.first_every;
+    if (is_for_program(each)) by_tag[each.tag].push_back(each);
   }
-  for (const auto& [tag, uprobe] : uprobes) {
-    sampled_hits_->open(tag, uprobe.places, static_cast<std::uint32_t>(uprobe.every));
-  }
-  std::erase_if(events, [](const EventTemplate& each) { return each.place.has_value(); });
+  for (const auto& [tag, all] : by_tag) sampled_hits_->open(tag, all);
+  std::erase_if(events, is_for_program);
 }
 
 void Session::adapt_events(unsigned most) {

@@ -16,7 +16,7 @@ namespace causalctl::perf {
 // Whose clocks sample the threads.
 enum class Clocks : std::uint8_t {
   threads,
-  cores,   // if that works here, and no events are sampled besides; otherwise those of the threads
+  cores,   // if that works here, and threads have no events besides; otherwise those of the threads
   cheaper  // those of the threads, until they switch so often that those of the cores cost less
 };
 

@@ -53,6 +53,7 @@ std::uint64_t StackCopies::read_copy(std::size_t core, std::uint64_t number, std
   sample.time_ns = own_time(first.time_ns);
   sample.cpu = static_cast<std::uint32_t>(core);
   sample.tag = first.tag;
+  sample.number = static_cast<std::int64_t>(first.number);
   sample.user.mask = kUserRegisters;
   sample.user.registers.assign(std::begin(first.registers), std::end(first.registers));
   sample.stack_pointer = first.registers[kPointer];

@@ -37,24 +37,29 @@ std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Pid process, Nan
     // Comes first, so that the birth of threads is not missed.
     if (plan.running) events.owner_.enable();
   }
-  if (!events.reopen_sampling(plan)) return std::nullopt;
-  if (plan.waking && !plan.by_scheduler) {
-    const EventFd* output = events.owner(false);
-    if (output == nullptr) return std::nullopt;
-    auto waking = EventFd::open(enabled_if(*plan.waking, plan.running), thread.tid,
-                                "tracepoint sched:sched_waking", output);
-    if (!waking) return std::nullopt;
-    events.waking_ = std::move(*waking);
-  }
-  for (const auto& visit : plan.visits) {
-    auto event = events.open_visit(visit);
-    if (!event && plan.by_tasks) break;  // it was told of, and has ended
-    if (!event) return std::nullopt;
-    events.commit_visit(std::move(*event), visit.tag, plan.running);
-  }
-  if (!events.open_sampled_events(plan.events, plan)) return std::nullopt;
+  events.is_gone_ = !events.open_rest(plan);
+  if (events.is_gone_ && !plan.by_tasks) return std::nullopt;
   events.update_layouts();
   return events;
+}
+
+// Returns false if the thread is gone.
+bool ThreadEvents::open_rest(const ThreadPlan& plan) {
+  if (!reopen_sampling(plan)) return false;
+  if (plan.waking && !plan.by_scheduler) {
+    const EventFd* output = owner(false);
+    if (output == nullptr) return false;
+    auto waking = EventFd::open(enabled_if(*plan.waking, plan.running), thread_.tid,
+                                "tracepoint sched:sched_waking", output);
+    if (!waking) return false;
+    waking_ = std::move(*waking);
+  }
+  for (const auto& visit : plan.visits) {
+    auto event = open_visit(visit);
+    if (!event) return false;
+    commit_visit(std::move(*event), visit.tag, plan.running);
+  }
+  return open_sampled_events(plan.events, plan);
 }
 
 void ThreadEvents::close_sampling() {

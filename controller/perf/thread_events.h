@@ -47,8 +47,8 @@ struct ThreadPlan {
 
 class ThreadEvents {
  public:
-  // Opens all of `plan` on the thread, and samples it with `period_ns`. Returns nullopt if the
-  // thread is gone.
+  // Opens all of `plan` on the thread, and samples it with `period_ns`. If the thread is gone,
+  // returns nullopt, or where events of the cores tell of threads (`by_tasks`), what has none.
   [[nodiscard]] static std::optional<ThreadEvents> open(ThreadId thread, Pid process,
                                                         Nanoseconds opened_ns,
                                                         Nanoseconds period_ns,
@@ -56,6 +56,7 @@ class ThreadEvents {
 
   ThreadId thread() const { return thread_; }
   Pid process() const { return process_; }
+  bool was_gone() const { return is_gone_; }  // when its events were to be opened
   Nanoseconds opened_ns() const { return opened_ns_; }
   // When the thread was told of: at its birth, if that was seen.
   Nanoseconds since_ns() const { return since_ns_; }
@@ -138,6 +139,7 @@ class ThreadEvents {
 
  private:
   ThreadEvents() = default;
+  bool open_rest(const ThreadPlan& plan);
   // Returns the owner of the ring, or null if the thread is gone. If it is opened now, it records
   // the switches of the thread if they are wanted.
   const EventFd* owner(bool switches);
@@ -151,7 +153,8 @@ class ThreadEvents {
   Nanoseconds since_ns_ = 0;
   EventFd owner_;
   Ring ring_;
-  unsigned ring_pages_ = 0;   // of a ring that is still to come
+  unsigned ring_pages_ = 0;  // of a ring that is still to come
+  bool is_gone_ = false;
   Nanoseconds there_ns_ = 0;  // when it was there for the last time, as far as anybody looked
   bool is_missing_ = false;
   EventFd sampling_;

@@ -50,10 +50,23 @@ struct LinkOfUprobes {
 static_assert(Uprobes::kMostTags == UPROBE_TAGS_RECORDED);
 static_assert(Uprobes::kMostCountedTags == UPROBE_TAGS_COUNTED);
 
+// Returns the link of the program, and the event, which must outlive it.
+std::vector<Fd> linked(const bpf_program* program, EventFd event, std::uint32_t tag) {
+  bpf_link_create_opts options{};
+  options.sz = sizeof options;
+  options.perf_event.bpf_cookie = tag;
+  Fd link(bpf_link_create(bpf_program__fd(program), event.get(), BPF_PERF_EVENT, &options));
+  if (!link) throw Error::from_errno("bpf(BPF_LINK_CREATE, perf event)", errno);
+  std::vector<Fd> both;
+  both.push_back(std::move(link));
+  both.push_back(event.release());
+  return both;
+}
+
 }  // namespace
 
 struct Uprobes::Impl {
-  Impl(Pid target, Means means, const Copies& wanted);
+  Impl(Pid target, Means means, const Copies& wanted, std::shared_ptr<ProcessBits> processes);
   ~Impl() { ring_buffer__free(reader); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -61,12 +74,11 @@ struct Uprobes::Impl {
   std::vector<Fd> link(const std::vector<UprobePlace>& places) const;
   Fd link_of_file(const std::string& path, const std::vector<UprobePlace>& places) const;
   std::vector<Fd> event(const UprobePlace& place) const;
-  std::vector<Fd> link_to(EventFd event, std::uint32_t tag) const;
 
   Pid target;
   Means means;
+  std::shared_ptr<ProcessBits> processes;
   BpfObject<uprobe_hits_bpf> object;
-  int program = -1;  // of the object
   ring_buffer* reader = nullptr;
   std::vector<UprobeHit>* hits = nullptr;  // where read() wants them; null otherwise
   std::uint64_t lost_told = 0;
@@ -76,19 +88,26 @@ struct Uprobes::Impl {
   std::vector<Fd> open;  // links, and the events on which they stand
 };
 
-Uprobes::Impl::Impl(Pid process, Means how, const Copies& wanted) : target(process), means(how) {
+Uprobes::Impl::Impl(Pid process, Means how, const Copies& wanted,
+                    std::shared_ptr<ProcessBits> watched)
+    : target(process), means(how), processes(std::move(watched)) {
   if (is_pretended_broken(Facility::bpf)) throw Error("CAUSALCTL_PRETEND_BROKEN has bpf");
-  set_namespace_of(*object->rodata, target);
-  object->rodata->target = static_cast<std::uint32_t>(target);
-  bpf_program* const used =
-      means == Means::calls ? object->progs.causalctl_calls : object->progs.causalctl_hits;
-  bpf_program__set_autoload(object->progs.causalctl_hits, means != Means::calls);
-  bpf_program__set_autoload(object->progs.causalctl_calls, means == Means::calls);
+  set_namespace_of(*object->rodata, target != 0 ? target : getpid());
+  if (!processes) {
+    processes = std::make_shared<ProcessBits>();
+    processes->sample(target);
+  }
+  share_map(object->maps.watched_processes, processes->descriptor());
+  const bool copying = wanted.stack_bytes > 0;
+  bpf_program__set_autoload(object->progs.causalctl_hits, means != Means::none);
+  bpf_program__set_autoload(object->progs.causalctl_calls, !copying || wanted.of_calls);
+  bpf_program__set_autoload(object->progs.causalctl_results, wanted.of_calls);
+  bpf_program__set_autoload(object->progs.causalctl_faults, wanted.of_calls);
   if (means == Means::links) {
     bpf_program__set_expected_attach_type(object->progs.causalctl_hits,
                                           static_cast<bpf_attach_type>(kTraceUprobeMulti));
   }
-  const bool copying = wanted.stack_bytes > 0;
+  object->rodata->copying = copying ? 1 : 0;
   if (copying) {
     object->rodata->stack_pieces_of_core =
         size_stack_maps(object->maps.stack_rings, object->maps.stack_pieces, wanted.most_pieces);
@@ -97,7 +116,6 @@ Uprobes::Impl::Impl(Pid process, Means how, const Copies& wanted) : target(proce
     set_map_size(object->maps.of_cores, kRows * all_cores());
   }
   object.load();
-  program = bpf_program__fd(used);
   if (copying) {
     stacks = memory_of_stacks(object->maps.stack_rings, object->maps.stack_pieces);
     copies.emplace(stacks.copies());
@@ -127,7 +145,7 @@ Fd Uprobes::Impl::link_of_file(const std::string& path,
     any_semaphore = any_semaphore || place.semaphore_offset != 0;
   }
   LinkOfUprobes link;
-  link.program = static_cast<std::uint32_t>(program);
+  link.program = static_cast<std::uint32_t>(bpf_program__fd(object->progs.causalctl_hits));
   link.path = reinterpret_cast<std::uint64_t>(path.c_str());
   link.offsets = reinterpret_cast<std::uint64_t>(offsets.data());
   if (any_semaphore) link.semaphore_offsets = reinterpret_cast<std::uint64_t>(semaphores.data());
@@ -142,20 +160,7 @@ Fd Uprobes::Impl::link_of_file(const std::string& path,
 std::vector<Fd> Uprobes::Impl::event(const UprobePlace& place) const {
   auto event = EventFd::open(visit_attr(uprobe_attr(place)), target, "uprobe");
   if (!event) throw TargetGone(fmt::format("process {} is not there", target));
-  return link_to(std::move(*event), place.tag);
-}
-
-// Returns the link of the program, and the event, which must outlive it.
-std::vector<Fd> Uprobes::Impl::link_to(EventFd event, std::uint32_t tag) const {
-  bpf_link_create_opts options{};
-  options.sz = sizeof options;
-  options.perf_event.bpf_cookie = tag;
-  Fd link(bpf_link_create(program, event.get(), BPF_PERF_EVENT, &options));
-  if (!link) throw Error::from_errno("bpf(BPF_LINK_CREATE, perf event)", errno);
-  std::vector<Fd> both;
-  both.push_back(std::move(link));
-  both.push_back(event.release());
-  return both;
+  return linked(object->progs.causalctl_hits, std::move(*event), place.tag);
 }
 
 std::vector<Fd> Uprobes::Impl::link(const std::vector<UprobePlace>& places) const {
@@ -172,8 +177,9 @@ std::vector<Fd> Uprobes::Impl::link(const std::vector<UprobePlace>& places) cons
   return made;
 }
 
-Uprobes::Uprobes(Pid target, Means means, const Copies& copies)
-    : impl_(std::make_unique<Impl>(target, means, copies)) {}
+Uprobes::Uprobes(Pid target, Means means, const Copies& copies,
+                 std::shared_ptr<ProcessBits> processes)
+    : impl_(std::make_unique<Impl>(target, means, copies, std::move(processes))) {}
 Uprobes::~Uprobes() = default;
 Uprobes::Uprobes(Uprobes&&) noexcept = default;
 Uprobes& Uprobes::operator=(Uprobes&&) noexcept = default;
@@ -183,16 +189,38 @@ void Uprobes::add(const std::vector<UprobePlace>& places) {
 }
 
 std::vector<Fd> Uprobes::open(const std::vector<UprobePlace>& places) {
+  INVARIANT(impl_->means != Means::none);
   for (const UprobePlace& place : places) INVARIANT(place.tag < kMostCountedTags);
   return impl_->link(places);
 }
 
-// The program runs whichever thread makes the call: the event is only what it is linked to.
 void Uprobes::add_call(std::uint64_t tracepoint, std::uint32_t tag) {
-  INVARIANT(impl_->means == Means::calls && tag < kMostCountedTags);
+  for (Fd& fd : open_call(tracepoint, tag, false)) impl_->open.push_back(std::move(fd));
+}
+
+// The program runs whichever thread makes the call: the event is only what it is linked to.
+std::vector<Fd> Uprobes::open_call(std::uint64_t tracepoint, std::uint32_t tag, bool with_result) {
+  INVARIANT(tag < kMostCountedTags);
   auto event = EventFd::open(visit_attr(tracepoint_attr(tracepoint)), 0, "tracepoint");
   if (!event) throw Error("our own thread is gone");
-  for (Fd& fd : impl_->link_to(std::move(*event), tag)) impl_->open.push_back(std::move(fd));
+  const auto& programs = impl_->object->progs;
+  return linked(with_result ? programs.causalctl_results : programs.causalctl_calls,
+                std::move(*event), tag);
+}
+
+std::vector<Fd> Uprobes::open_on_cores(const perf_event_attr& event, std::uint32_t tag,
+                                       const std::string& what) {
+  INVARIANT(tag < kMostCountedTags);
+  std::vector<Fd> all;
+  for (std::size_t core = 0; core < all_cores(); ++core) {
+    auto opened = EventFd::open_on_core(visit_attr(event), static_cast<int>(core), what);
+    if (!opened) continue;  // it is offline
+    opened->enable();
+    for (Fd& fd : linked(impl_->object->progs.causalctl_faults, std::move(*opened), tag)) {
+      all.push_back(std::move(fd));
+    }
+  }
+  return all;
 }
 
 void Uprobes::start() { __atomic_store_n(&impl_->object->bss->started, 1, __ATOMIC_RELEASE); }

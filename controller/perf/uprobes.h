@@ -1,4 +1,4 @@
-// Counts the visits of places in one process by uprobes, in all its threads, present and future.
+// Counts the visits of places by uprobes, in all threads of a process, present and future.
 //
 // A uprobe stands in the memory of a process, for all threads, but a perf event of it reports only
 // one thread. An event for each thread and place would take the kernel some 50 ms each to close. So
@@ -9,8 +9,9 @@
 //   events  one perf event a place, whose program runs for all threads (Linux 5.15). The kernel
 //           closes one after the other.
 //
-// The tracepoints of system calls are counted in the same way (`calls`), because a perf event of
-// each thread is taken off its core and put on another one by the kernel at each switch.
+// The tracepoints of system calls and software events, such as page faults, are counted in the same
+// way, of any set of processes, because a perf event of each thread is taken off its core and put
+// on another one by the kernel at each switch.
 //
 // The program can copy the stacks of some hits, as samples. It does so where a perf event that is
 // sampled would be needed for each thread and place.
@@ -31,6 +32,7 @@
 #include "controller/perf/bpf/stack_copy.h"
 #include "controller/perf/bpf/uprobe_hits.h"
 #include "controller/perf/events.h"
+#include "controller/perf/process_bits.h"
 #include "controller/perf/uprobe_place.h"
 
 namespace causalctl::perf {
@@ -43,19 +45,23 @@ struct UprobeHit {
 
 class Uprobes {
  public:
-  enum class Means : std::uint8_t { links, events, calls };
+  enum class Means : std::uint8_t { links, events, none };
   static constexpr std::uint32_t kMostTags = 256;
   // Hits of tags from kMostTags on are counted, and not in the ring.
   static constexpr std::uint32_t kMostCountedTags = 2 * kMostTags;
 
-  // Loads the program for `target`. Throws Error with a hint if BPF is not permitted, the kernel is
-  // too old, or the target's threads have other numbers here than in the kernel (pid namespaces).
   struct Copies {                              // of hits, as samples
     unsigned stack_bytes = 0;                  // of each; 0: none will be wanted
     std::uint32_t most_pieces = STACK_PIECES;  // for which a core has room
+    bool of_calls = false;  // of system calls and software events, too; that needs the kernel's BTF
   };
+  // Loads the programs. Hits count in those of `processes` that are sampled; null: in `target`,
+  // whose uprobes alone can be had; 0: there are none. Without `means` there are no uprobes. Throws
+  // Error with a hint if BPF is not permitted, the kernel is too old, or the target's threads have
+  // other numbers here than in the kernel (pid namespaces).
   Uprobes(Pid target, Means means) : Uprobes(target, means, Copies()) {}
-  Uprobes(Pid target, Means means, const Copies& copies);
+  Uprobes(Pid target, Means means, const Copies& copies,
+          std::shared_ptr<ProcessBits> processes = nullptr);
   ~Uprobes();  // takes a grace period of the kernel for a link, or for each event
   Uprobes(Uprobes&&) noexcept;
   Uprobes& operator=(Uprobes&&) noexcept;
@@ -66,8 +72,14 @@ class Uprobes {
   void add(const std::vector<UprobePlace>& places);
   // The same, but the uprobes stand until the caller closes what is returned, in its order.
   [[nodiscard]] std::vector<Fd> open(const std::vector<UprobePlace>& places);
-  // Adds the tracepoint with this id. REQUIRES: the means are `calls`; the tag is as for add().
+  // Adds the tracepoint with this id; the tag is as for add().
   void add_call(std::uint64_t tracepoint, std::uint32_t tag);
+  // The same, as open(). `with_result`: the call ends there, and SampleEvent::number is its result.
+  [[nodiscard]] std::vector<Fd> open_call(std::uint64_t tracepoint, std::uint32_t tag,
+                                          bool with_result);
+  // Opens a software event on all cores that are online; `what` is for messages.
+  [[nodiscard]] std::vector<Fd> open_on_cores(const perf_event_attr& event, std::uint32_t tag,
+                                              const std::string& what);
   void start();
 
   // Appends the hits since the last call, each thread's in order. Returns how many were lost since

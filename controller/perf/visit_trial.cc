@@ -1,9 +1,11 @@
 #include "controller/perf/visit_trial.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -122,15 +124,21 @@ UprobeTrial try_events(const std::array<UprobePlace, 2>& places) {
   return both(visit_of(places[0], causalctl_stepped), visit_of(places[1], causalctl_emulated));
 }
 
-bool try_calls() {
+// Returns the tracepoint of getppid(2), if it is known.
+std::optional<std::uint64_t> tracepoint_of_trial() {
   std::string problem;
   const auto tracefs = find_tracefs(problem);
-  if (!tracefs) return false;
+  if (!tracefs) return std::nullopt;
   const auto id = procfs::read_number(tracefs->path + "/events/syscalls/sys_enter_getppid/id");
+  return id ? std::optional(static_cast<std::uint64_t>(*id)) : std::nullopt;
+}
+
+bool try_calls() {
+  const auto id = tracepoint_of_trial();
   if (!id) return false;
   try {
-    Uprobes calls(getpid(), Uprobes::Means::calls);
-    calls.add_call(static_cast<std::uint64_t>(*id), 0);
+    Uprobes calls(getpid(), Uprobes::Means::none);
+    calls.add_call(*id, 0);
     calls.start();
     for (int i = 0; i < kHits; ++i) syscall(SYS_getppid);
     std::vector<UprobeHit> hits;
@@ -163,6 +171,51 @@ bool try_copies() {
            samples[0].user.stack.size() >= sizeof(Address);
   } catch (const Error& error) {
     log::verbose("stacks of uprobes' hits are not copied by a BPF program: {}", error.what());
+    return false;
+  }
+}
+
+void touch_new_page() {
+  const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const page =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return;
+  *static_cast<volatile char*>(page) = 1;
+  munmap(page, bytes);
+}
+
+// Whether one system call and one page fault are copied, as what they are.
+bool try_copied_calls() {
+  const auto id = tracepoint_of_trial();
+  if (!id) return false;
+  constexpr std::uint32_t kCall = 0, kFault = 1;
+  constexpr unsigned kBytes = 256;
+  try {
+    Uprobes events(getpid(), Uprobes::Means::none,
+                   {.stack_bytes = kBytes, .most_pieces = 64, .of_calls = true});
+    perf_event_attr faults{};
+    faults.type = PERF_TYPE_SOFTWARE;
+    faults.config = PERF_COUNT_SW_PAGE_FAULTS;
+    const auto open_call = events.open_call(*id, kCall, false);
+    const auto open_faults = events.open_on_cores(faults, kFault, "page faults");
+    for (const std::uint32_t tag : {kCall, kFault}) {
+      events.set_use(tag, {.row = tag, .copied_every = 1});
+    }
+    events.start();
+    syscall(SYS_getppid);
+    touch_new_page();
+    std::vector<SampleEvent> samples;
+    events.read_copies(samples);
+    const auto is_seen = [&](std::uint32_t tag) {
+      return std::any_of(samples.begin(), samples.end(), [tag](const SampleEvent& sample) {
+        return sample.tag == tag && sample.thread.tid == gettid() && sample.stack_pointer != 0 &&
+               sample.user.stack.size() >= sizeof(Address);
+      });
+    };
+    return is_seen(kCall) && is_seen(kFault);
+  } catch (const Error& error) {
+    log::verbose("system calls and page faults are sampled by an event of each thread: {}",
+                 error.what());
     return false;
   }
 }
@@ -255,6 +308,11 @@ bool copies_are_seen() {
 bool calls_are_counted() {
   static const bool counted = try_calls();
   return counted;
+}
+
+bool calls_are_copied() {
+  static const bool copied = try_copied_calls();
+  return copied;
 }
 
 const Trial& breakpoint_trial() {

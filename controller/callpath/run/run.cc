@@ -52,7 +52,7 @@ perf::SessionOptions session_options(const Settings& settings,
   options.period_ns = settings.period_ns;
   options.seed = settings.seed;
   options.stack_bytes = CopySize::kUsual;
-  if (events.empty() && !settings.wakers) options.clocks = perf::Clocks::cheaper;
+  options.clocks = perf::Clocks::cheaper;
   options.leaving = settings.waits;
   options.wake_edges = settings.waits;
   options.wakers = settings.wakers;

@@ -32,9 +32,9 @@ static __always_inline void copy_thread(void* context, __u32 tid, __u32 slot,
   struct StackRing* ring = bpf_map_lookup_elem(&stack_rings, &core);
   if (!ring) return;
   if (leaving_kernel_chain) {
-    copy_stack(core, ring, context, 0, tid, slot, regs, bytes, time_ns);
+    copy_stack(core, ring, context, 0, tid, slot, regs, 0, bytes, time_ns);
   } else {
-    copy_stack(core, ring, 0, 0, tid, slot, regs, bytes, time_ns);
+    copy_stack(core, ring, 0, 0, tid, slot, regs, 0, bytes, time_ns);
   }
 }
 

@@ -40,9 +40,11 @@ static __always_inline struct StackPiece* piece_of(__u32 core, __u64 number) {
 // Writes the first piece but for the stack. `chain_of` is the context of the program if a call
 // chain is wanted, or null; `flags` are those of bpf_get_stack().
 static __always_inline void begin_copy(struct StackPiece* piece, void* chain_of, __u64 flags,
-                                       __u32 tid, const struct pt_regs* regs, __u64 time_ns) {
+                                       __u32 tid, const struct pt_regs* regs, __u64 number,
+                                       __u64 time_ns) {
   piece->time_ns = time_ns;
   piece->tid = tid;
+  piece->number = number;
   const __u64 registers[STACK_REGISTERS] = {regs->ax,  regs->bx,  regs->cx,  regs->dx,  regs->si,
                                             regs->di,  regs->bp,  regs->sp,  regs->ip,  regs->flags,
                                             regs->cs,  regs->ss,  regs->r8,  regs->r9,  regs->r10,
@@ -58,12 +60,13 @@ static __always_inline void begin_copy(struct StackPiece* piece, void* chain_of,
 // each other.
 static __always_inline void copy_stack(__u32 core, struct StackRing* ring, void* chain_of,
                                        __u64 flags, __u32 tid, __u32 tag,
-                                       const struct pt_regs* regs, __u32 bytes, __u64 time_ns) {
+                                       const struct pt_regs* regs, __u64 number, __u32 bytes,
+                                       __u64 time_ns) {
   const __u64 first = ring->written;
   if (first + STACK_MOST_PIECES - ring->read > stack_pieces_of_core) return;
   struct StackPiece* piece = piece_of(core, first);
   if (!piece) return;
-  begin_copy(piece, chain_of, flags, tid, regs, time_ns);
+  begin_copy(piece, chain_of, flags, tid, regs, number, time_ns);
   const __u64 begin = regs->sp;
   __u64 from = begin;
   __u32 pieces = 0;

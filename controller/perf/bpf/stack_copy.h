@@ -19,8 +19,9 @@ enum {
 struct StackPiece {
   __u64 time_ns;
   __u32 tid;
-  __u16 bytes;  // of the stack, from the stack pointer upwards
-  __u16 tag;    // of the first piece: why the copy was made, not 0; 0 of the others
+  __u16 bytes;   // of the stack, from the stack pointer upwards
+  __u16 tag;     // of the first piece: why the copy was made, not 0; 0 of the others
+  __u64 number;  // of an event that has one, such as the result of a system call
   __u64 registers[STACK_REGISTERS];
   __u64 frames;  // so many are known
   __u64 chain[STACK_FRAMES];

@@ -1,12 +1,13 @@
-// Counts the hits of uprobes and of system calls' tracepoints in one process, whichever thread
-// makes them, records them, and copies the stacks of some (perf/uprobes.h). The tag of a place is
-// the cookie of its link.
+// Counts the hits of uprobes, of system calls' tracepoints and of software events in the watched
+// processes, whichever thread makes them, records them, and copies the stacks of some
+// (perf/uprobes.h). The tag of a place is the cookie of its link.
 #include "controller/perf/bpf/uprobe_hits.h"
 
 #include "controller/perf/bpf/numbers.bpf.h"
 #include "controller/perf/bpf/stack_copy.bpf.h"
+#include "controller/perf/bpf/watched.bpf.h"
 
-const volatile __u32 target;
+const volatile __u32 copying;  // whether copies will be wanted
 
 __u64 started;  // set by us
 __u64 lost;
@@ -44,35 +45,56 @@ static __always_inline void count_in_row(__u32 row, __u32 tid, __u32 core) {
   if (of_core) __sync_fetch_and_add(of_core, 1);
 }
 
+struct Hit {
+  void* context;  // of the program
+  // Known to the compiler: the program's own code hits, whose registers are the context.
+  int in_own_code;
+  __u64 number;  // StackPiece::number
+  __u64 tag;
+  __u64 time_ns;
+  __u32 tid;
+};
+
 // The program may be preempted in between by another thread of the core.
-static __always_inline void copy_hit(struct pt_regs* regs, __u32 core, __u32 tid, __u64 tag,
-                                     __u64 time_ns) {
+static __always_inline void copy_hit(const struct Hit* hit, __u32 core) {
   struct StackRing* ring = bpf_map_lookup_elem(&stack_rings, &core);
   if (!ring || __sync_lock_test_and_set(&ring->busy, 1) != 0) return;
-  copy_stack(core, ring, regs, BPF_F_USER_STACK, tid, tag + 1, regs, stack_bytes, time_ns);
+  if (hit->in_own_code) {
+    copy_stack(core, ring, hit->context, BPF_F_USER_STACK, hit->tid, hit->tag + 1, hit->context,
+               hit->number, stack_bytes, hit->time_ns);
+  } else {
+    struct pt_regs regs = {};
+    const void* there = (const void*)bpf_task_pt_regs(bpf_get_current_task_btf());
+    bpf_probe_read_kernel(&regs, sizeof regs, there);
+    copy_stack(core, ring, hit->context, BPF_F_USER_STACK, hit->tid, hit->tag + 1, &regs,
+               hit->number, stack_bytes, hit->time_ns);
+  }
   barrier();
   *(volatile __u64*)&ring->busy = 0;
 }
 
 // Hits are chosen at random, so that no pattern of the program is followed.
-static __always_inline void use_hit(struct pt_regs* regs, __u32 tid, __u64 tag, __u64 time_ns) {
+static __always_inline void use_hit(const struct Hit* hit) {
   const __u32 core = bpf_get_smp_processor_id();
-  const __u32 row = uses[tag].row;
-  if (row > 0) count_in_row(row - 1, tid, core);
-  const __u32 every = uses[tag].copied_every;
-  if (every > 0 && bpf_get_prandom_u32() % every == 0) copy_hit(regs, core, tid, tag, time_ns);
+  const __u32 row = uses[hit->tag].row;
+  if (row > 0) count_in_row(row - 1, hit->tid, core);
+  const __u32 every = uses[hit->tag].copied_every;
+  if (every > 0 && bpf_get_prandom_u32() % every == 0) copy_hit(hit, core);
 }
 
-// `regs` is null where there is no code of the program that hits.
-static __always_inline void hit(void* context, struct pt_regs* regs) {
+static __always_inline void take(void* context, int in_own_code, __u64 number) {
   if (!started) return;
+  const struct WatchedProcesses* set = watched();
   const struct Numbers running = current_numbers();
-  if (running.process != target) return;
+  if (!set || !has_process(set->sampled, running.process)) return;
   const __u64 tag = bpf_get_attach_cookie(context);
   if (tag >= UPROBE_TAGS_COUNTED) return;
   const __u64 time_ns = bpf_ktime_get_ns();
   __sync_fetch_and_add(&counts[tag], 1);
-  if (regs) use_hit(regs, running.tid, tag, time_ns);
+  if (copying) {
+    const struct Hit hit = {context, in_own_code, number, tag, time_ns, running.tid};
+    use_hit(&hit);
+  }
   if (tag >= UPROBE_TAGS_RECORDED) return;
   struct UprobeRecord* record = bpf_ringbuf_reserve(&records, sizeof *record, 0);
   if (!record) {
@@ -88,13 +110,26 @@ static __always_inline void hit(void* context, struct pt_regs* regs) {
 // A program that returned 1 would have the uprobe removed.
 SEC("uprobe")
 int causalctl_hits(struct pt_regs* context) {
-  hit(context, context);
+  take(context, 1, 0);
   return 0;
 }
 
 SEC("tracepoint")
 int causalctl_calls(void* context) {
-  hit(context, 0);
+  take(context, 0, 0);
+  return 0;
+}
+
+// At the end of a call.
+SEC("tracepoint")
+int causalctl_results(void* context) {
+  take(context, 0, *(const __u64*)((const char*)context + UPROBE_RESULT_OFFSET));
+  return 0;
+}
+
+SEC("perf_event")
+int causalctl_faults(void* context) {
+  take(context, 0, 0);
   return 0;
 }
 

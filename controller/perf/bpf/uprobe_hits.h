@@ -8,6 +8,10 @@ enum UprobeTags {
   UPROBE_TAGS_COUNTED = 512,   // hits of the other tags below this are counted only
 };
 
+enum {
+  UPROBE_RESULT_OFFSET = 16,  // of a call's result in the data of its tracepoint (sys_exit_*)
+};
+
 // Hits of some tags are counted by thread and by core besides, in a row for each of these tags.
 enum UprobeRows {
   UPROBE_ROWS = 64,

@@ -2,11 +2,14 @@
 #include "controller/perf/uprobes.h"
 
 #include <linux/hw_breakpoint.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -92,7 +95,7 @@ TEST_CASE("A program counts system calls of all threads, and only of their proce
   }
   const auto id =
       procfs::read_number(tracefs->path + "/events/syscalls/sys_enter_getppid/id").value();
-  Uprobes calls(getpid(), Uprobes::Means::calls);
+  Uprobes calls(getpid(), Uprobes::Means::none);
   calls.add_call(static_cast<std::uint64_t>(id), 7);
   syscall(SYS_getppid);  // before the start, so not counted
   calls.start();
@@ -173,14 +176,15 @@ TEST_CASE("A program copies the stacks of hits, in all threads", "[perf]") {
 
 TEST_CASE("Sampled hits stand for all of them, also where few are sampled", "[perf]") {
   probed::Child child;
-  const std::vector<UprobePlace> places = {place_of(child, "probed::function_1", 0)};
+  constexpr std::uint32_t kTag = 7;
+  constexpr unsigned kMany = 2000;
+  perf::EventTemplate event;
+  event.place = place_of(child, "probed::function_1", 0);
   std::string reason;
-  auto hits = perf::make_sampled_hits(child.pid(), 4096, reason);
+  auto hits = perf::make_sampled_hits(child.pid(), nullptr, {event}, 4096, reason);
   INFO(reason);
   REQUIRE(hits);
-  constexpr std::uint32_t kTag = 7;
-  constexpr unsigned kMany = 2000, kEvery = 10;
-  hits->open(kTag, places, kEvery);
+  hits->open(kTag, {event});
   child.hit(kHits);  // before the start
   hits->start();
   const auto all_known = [](Tid) { return true; };
@@ -201,7 +205,7 @@ TEST_CASE("Sampled hits stand for all of them, also where few are sampled", "[pe
   hits->close(kTag).clear();
   child.hit(kHits);
   CHECK(hits->read(all_known, 0).empty());
-  hits->open(kTag, places, kEvery);
+  hits->open(kTag, {event});
   child.start_thread();
   child.hit(kHits);
   child.hit_in_thread(kMany - kHits);
@@ -224,6 +228,75 @@ TEST_CASE("Sampled hits stand for all of them, also where few are sampled", "[pe
   child.hit(kMany);
   CHECK(hits->read(all_known, 0).size() < 20);
   CHECK(hits->count(kTag) == 7 * kMany);
+}
+
+TEST_CASE("A program samples system calls, their results and page faults of a set", "[perf]") {
+  std::string problem;
+  const auto tracefs = find_tracefs(problem);
+  if (!tracefs || !perf::calls_are_copied()) {
+    return test::skip_test_case("BPF programs cannot sample system calls here");
+  }
+  const auto tracepoint = [&](const std::string& name) {
+    perf::EventTemplate event;
+    event.attr.type = PERF_TYPE_TRACEPOINT;
+    event.attr.config = static_cast<std::uint64_t>(
+        procfs::read_number(tracefs->path + "/events/syscalls/" + name + "/id").value());
+    return event;
+  };
+  const perf::EventTemplate call = tracepoint("sys_enter_getpriority");
+  perf::EventTemplate result = tracepoint("sys_exit_getpriority");
+  result.number_offset = 16;
+  perf::EventTemplate fault;
+  fault.attr.type = PERF_TYPE_SOFTWARE;
+  fault.attr.config = PERF_COUNT_SW_PAGE_FAULTS;
+  const long result_here = syscall(SYS_getpriority, PRIO_PROCESS, 0);
+  const auto processes = std::make_shared<perf::ProcessBits>();
+  std::string reason;
+  auto hits = perf::make_sampled_hits(0, processes, {call, result, fault}, 4096, reason);
+  INFO(reason);
+  REQUIRE(hits);
+  hits->open(0, {call});
+  hits->open(1, {result});
+  hits->open(2, {fault});
+  hits->start();
+  constexpr std::size_t kPages = 64, kPage = 4096;
+  const auto work = [] {
+    for (unsigned i = 0; i < kHits; ++i) syscall(SYS_getpriority, PRIO_PROCESS, 0);
+    auto* const pages = static_cast<volatile char*>(
+        mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    for (std::size_t i = 0; i < kPages; ++i) pages[i * kPage] = 1;
+  };
+  const auto work_in_child = [&work] {
+    std::array<int, 2> begin{};
+    REQUIRE(pipe(begin.data()) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      char byte = 0;
+      (void)!read(begin[0], &byte, 1);
+      std::thread(work).join();
+      _exit(0);
+    }
+    return std::pair(child, begin);
+  };
+  const auto [member, begin_member] = work_in_child();
+  const auto [stranger, begin_stranger] = work_in_child();
+  processes->sample(member);
+  for (const int begin : {begin_member[1], begin_stranger[1]}) REQUIRE(write(begin, "b", 1) == 1);
+  for (const pid_t child : {member, stranger}) REQUIRE(waitpid(child, nullptr, 0) == child);
+  CHECK(hits->count(0) == kHits);
+  CHECK(hits->count(1) == kHits);
+  CHECK(hits->count(2) >= kPages);
+  std::array<std::uint64_t, 3> sums{};
+  for (const perf::SampleEvent& sample : hits->read([](Tid) { return true; }, 0)) {
+    sums.at(sample.tag) += sample.events;
+    CHECK(sample.thread.tid != stranger);
+    CHECK(sample.user.registers.size() == 20);
+    CHECK(sample.user.stack.size() >= sizeof(Address));
+    if (sample.tag == 1) CHECK(sample.number == result_here);
+  }
+  CHECK(sums[0] == kHits);
+  CHECK(sums[1] == kHits);
+  CHECK(sums[2] == hits->count(2));
 }
 
 TEST_CASE("Uprobes of which one cannot be had are none at all", "[perf]") {
