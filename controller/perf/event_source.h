@@ -41,8 +41,9 @@ struct SessionLosses {
   std::uint64_t records_lost = 0;
   std::uint64_t throttles = 0;              // samples after which the kernel took none for a while
   std::uint64_t stacks_copied_in_part = 0;  // of samples, deeper than what was copied of them
-  std::uint64_t threads_missed = 0;         // died before their events were open
-  Nanoseconds unseen_ns = 0;                // of others, from their birth until then, summed
+  // Threads of which nothing is known, because they died before their events were open.
+  std::uint64_t threads_missed = 0;
+  Nanoseconds unseen_ns = 0;     // of others, from their birth until then, or to their end; summed
   Nanoseconds unsampled_ns = 0;  // CPU time for which no sample stands, owing to throttles
 };
 

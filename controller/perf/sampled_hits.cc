@@ -11,6 +11,10 @@
 namespace causalctl::perf {
 namespace {
 
+// Of all events from one reading to the next. So many fit into the ring of a core, and a rare event
+// finds room beside frequent ones.
+constexpr unsigned kMostCopies = STACK_PIECES / STACK_MOST_PIECES;
+
 bool is_page_faults(const EventTemplate& event) {
   return event.attr.type == PERF_TYPE_SOFTWARE && event.attr.config == PERF_COUNT_SW_PAGE_FAULTS;
 }
@@ -20,10 +24,26 @@ bool is_call(const EventTemplate& event) {
          event.number_offset.value_or(UPROBE_RESULT_OFFSET) == UPROBE_RESULT_OFFSET;
 }
 
+bool is_seen(Sampleable kind) {
+  switch (kind) {
+    case Sampleable::uprobe:
+      return uprobe_trial().means && copies_are_seen();
+    case Sampleable::call:
+      return calls_are_copied();
+    case Sampleable::page_fault:
+      return page_faults_are_copied();
+    case Sampleable::nothing:
+      break;
+  }
+  return false;
+}
+
 }  // namespace
 
-bool is_for_program(const EventTemplate& event) {
-  return event.place || is_call(event) || is_page_faults(event);
+Sampleable sampleable(const EventTemplate& event) {
+  if (event.place) return Sampleable::uprobe;
+  if (is_call(event)) return Sampleable::call;
+  return is_page_faults(event) ? Sampleable::page_fault : Sampleable::nothing;
 }
 
 void SampledHits::use(const Event& event, std::uint32_t tag) {
@@ -53,16 +73,51 @@ std::vector<Fd> SampledHits::open_all(std::uint32_t kernel_tag,
   return fds;
 }
 
+// Each is used as late again as possible, and not while an event has it.
+std::uint32_t SampledHits::free_kernel_tag() {
+  const auto is_taken = [this](std::uint32_t kernel_tag) {
+    return std::any_of(events_.begin(), events_.end(), [&](const auto& each) {
+      return each.second.is_open && each.second.kernel_tag == kernel_tag;
+    });
+  };
+  std::uint32_t tag = 0;
+  do {
+    tag = next_kernel_tag_;
+    if (++next_kernel_tag_ == Uprobes::kMostCountedTags) next_kernel_tag_ = Uprobes::kMostTags;
+  } while (is_taken(tag));
+  return tag;
+}
+
+void SampledHits::follow_cores() {
+  if (!online_.changed()) return;
+  online_ = CoresOnline();
+  for (auto& [tag, event] : events_) {
+    if (!event.is_open || sampleable(event.templates.front()) != Sampleable::page_fault) continue;
+    event.fds.clear();
+    event.fds = open_all(event.kernel_tag, event.templates);
+  }
+}
+
+// Shares the copies out among the events.
+void SampledHits::allow_copies() {
+  const auto is_open = [](const auto& each) { return each.second.is_open; };
+  const auto open = static_cast<unsigned>(std::count_if(events_.begin(), events_.end(), is_open));
+  for (const auto& [tag, event] : events_) {
+    if (event.is_open) uprobes_.allow_copies(event.kernel_tag, kMostCopies / open);
+  }
+}
+
 void SampledHits::open(std::uint32_t tag, const std::vector<EventTemplate>& events) {
   Event& event = events_[tag];
   INVARIANT(!event.is_open && !events.empty());
-  event.kernel_tag = next_kernel_tag_;
-  if (++next_kernel_tag_ == Uprobes::kMostCountedTags) next_kernel_tag_ = Uprobes::kMostTags;
+  event.kernel_tag = free_kernel_tag();
+  event.templates = events;
   event.fds = open_all(event.kernel_tag, events);
   event.told.resize(uprobes_.cores());
   event.is_open = true;
   tags_[event.kernel_tag] = tag;
   use(event, tag);
+  allow_copies();
 }
 
 std::vector<Fd> SampledHits::close(std::uint32_t tag) {
@@ -110,24 +165,17 @@ void SampledHits::share_out(std::vector<SampleEvent>& samples) {
   }
 }
 
-std::vector<SampleEvent> SampledHits::read(const std::function<bool(Tid)>& is_known,
-                                           Nanoseconds older_than_ns) {
-  std::vector<SampleEvent> fresh;
-  uprobes_.read_copies(fresh);
-  for (SampleEvent& sample : fresh) {
+std::vector<SampleEvent> SampledHits::read() {
+  std::vector<SampleEvent> samples;
+  uprobes_.read_copies(samples);
+  std::erase_if(samples, [this](SampleEvent& sample) {
     const auto tag = tags_.find(sample.tag);
-    if (tag == tags_.end()) continue;
-    sample.tag = tag->second;
-    waiting_.push_back(std::move(sample));
-  }
-  std::vector<SampleEvent> known;
-  std::erase_if(waiting_, [&](SampleEvent& sample) {
-    if (!is_known(sample.thread.tid)) return sample.time_ns < older_than_ns;
-    known.push_back(std::move(sample));
-    return true;
+    if (tag != tags_.end()) sample.tag = tag->second;
+    return tag == tags_.end();
   });
-  share_out(known);
-  return known;
+  share_out(samples);
+  allow_copies();
+  return samples;
 }
 
 void SampledHits::adapt(unsigned most) {
@@ -143,21 +191,24 @@ void SampledHits::adapt(unsigned most) {
 std::optional<SampledHits> make_sampled_hits(Pid target, std::shared_ptr<ProcessBits> processes,
                                              const std::vector<EventTemplate>& events,
                                              unsigned stack_bytes, std::string& reason) {
-  const auto is_uprobe = [](const EventTemplate& event) { return event.place.has_value(); };
-  const bool uprobes = std::any_of(events.begin(), events.end(), is_uprobe);
-  const bool others = !std::all_of(events.begin(), events.end(), is_uprobe);
+  std::set<Sampleable> kinds;
+  for (const EventTemplate& event : events) {
+    const Sampleable kind = sampleable(event);
+    if (is_seen(kind)) kinds.insert(kind);
+  }
+  if (kinds.empty()) {
+    const auto& trial = uprobe_trial();
+    reason =
+        trial.means ? "no program was seen to count them and to copy their stacks" : trial.finding;
+    return std::nullopt;
+  }
+  const bool uprobes = kinds.contains(Sampleable::uprobe);
+  const bool others = kinds.size() > (uprobes ? 1U : 0U);
   try {
-    auto means = Uprobes::Means::none;
-    if (uprobes) {
-      const UprobeTrial& trial = uprobe_trial();
-      if (!trial.means) throw Error(trial.finding);
-      means = *trial.means;
-    }
-    if ((uprobes && !copies_are_seen()) || (others && !calls_are_copied())) {
-      throw Error("the program was not seen to copy a stack");
-    }
-    const Uprobes::Copies copies = {.stack_bytes = stack_bytes, .of_calls = others};
-    return SampledHits(Uprobes(target, means, copies, std::move(processes)));
+    return SampledHits(
+        Uprobes(target, uprobes ? *uprobe_trial().means : Uprobes::Means::none,
+                {.stack_bytes = stack_bytes, .of_calls = others}, std::move(processes)),
+        std::move(kinds));
   } catch (const Error& error) {
     reason = error.what();
     return std::nullopt;

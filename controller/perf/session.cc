@@ -55,7 +55,8 @@ Session::Session(std::shared_ptr<ProcessSet> set, const SessionOptions& options,
       period_at_start_ns_(options.period_ns) {
   plan_.peers = plan_.peers && only_process_ != 0;
   if (plan_.sample && plan_.switches && options.scheduler) open_scheduler();
-  if (scheduler_) open_tasks();
+  if (scheduler_ || options.tasks) open_tasks();
+  scans_rarely_ = options.tasks && tasks_;
   open_sampled_hits(options.stack_bytes);
   if (plan_.sample && plan_.events.empty()) clocks_ = options.clocks;
   // New threads are seen from their birth on by the clocks of the cores alone.
@@ -159,6 +160,7 @@ EventBatch Session::drain(Nanoseconds now_ns) {
   losses_.records_lost += uprobes_.read();
   if (cores_) read_cores();
   if (scheduler_) read_scheduler();
+  if (sampled_hits_) read_sampled_hits();
   give_hits(now_ns - kLongestUnknown);
   // Until here threads had the numbers that they had before. What is of threads that come now is
   // given after that.
@@ -166,7 +168,6 @@ EventBatch Session::drain(Nanoseconds now_ns) {
   leave_by_exec();
   handle_births(now_ns - kLongestUnknown);
   give_hits(now_ns - kLongestUnknown);
-  if (sampled_hits_) give_sampled_hits(now_ns - kLongestUnknown);
   give_early(now_ns - kLongestUnknown);
   // After all that a thread did whose end was read.
   for (const ThreadId thread : std::exchange(exits_, {})) {
@@ -194,6 +195,14 @@ std::uint64_t Session::count(std::uint32_t tag) const {
   sum += uprobes_.count(tag);
   for (const auto& [tid, events] : threads_) sum += events.count(tag);
   return sum;
+}
+
+const std::shared_ptr<ProcessBits>& Session::process_bits() {
+  if (!bits_) {
+    bits_ = std::make_shared<ProcessBits>();
+    for (const auto& [process, known] : processes_) bits_->sample(process);
+  }
+  return bits_;
 }
 
 std::vector<ThreadId> Session::threads() const {

@@ -121,6 +121,9 @@ class Session final : public EventSource {
   bool target_alive() const override { return alive_; }
   std::size_t processes() const { return processes_.size(); }
   std::vector<ThreadId> threads() const;
+  // The processes that are watched, for BPF programs; with those to come. Throws Error where there
+  // are no such programs.
+  const std::shared_ptr<ProcessBits>& process_bits();
   bool by_core() const { return cores_.has_value(); }  // the clocks of the cores sample the threads
   // Says how the BPF programs that follow switches and wake-ups were tried; nullopt if they are not
   // wanted.
@@ -194,7 +197,7 @@ class Session final : public EventSource {
   void sample_hits(std::vector<EventTemplate>& events);
   void open_sampled_hits(unsigned stack_bytes);
   void refuse_many_uprobes(const std::string& why_no_program) const;
-  void give_sampled_hits(Nanoseconds older_than_ns);
+  void read_sampled_hits();
   void open_scheduler();
   void open_tasks();
   void reopen_tasks();
@@ -295,6 +298,7 @@ class Session final : public EventSource {
   EarlyRecords<MapEvent> early_maps_;      // of processes that are not known yet
   std::vector<Renamed> renamed_;
   std::map<ThreadId, Nanoseconds> left_threads_;  // of processes that are no members from then on
+  bool scans_rarely_ = false;
   Nanoseconds next_scan_ns_ = 0;
   Nanoseconds scan_rests_until_ns_ = 0;  // whatever was lost
   bool lost_since_scan_ = false;

@@ -99,7 +99,8 @@ bool Session::give_if_known(SampleEvent& event) {
   const ThreadEvents& events = thread->second;
   if (events.exit_seen() && event.time_ns > events.exited_ns()) return false;
   event.thread = events.thread();
-  if (event.time_ns < (plan_.by_scheduler ? events.since_ns() : events.opened_ns())) return true;
+  const bool from_birth = plan_.by_scheduler || event.reason == SampleReason::event;
+  if (event.time_ns < (from_birth ? events.since_ns() : events.opened_ns())) return true;
   give_sample(std::move(event));
   return true;
 }

@@ -8,6 +8,7 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
+#include "controller/perf/bpf_numbers.h"
 #include "controller/perf/session.h"
 #include "controller/perf/translate.h"
 
@@ -22,20 +23,27 @@ constexpr unsigned kThreadsOfHits = 4;
 // Those that a program can sample, if it was seen to. Otherwise each thread needs a perf event for
 // each of them, and for each place of a uprobe.
 void Session::open_sampled_hits(unsigned stack_bytes) {
-  const auto others =
-      std::stable_partition(plan_.events.begin(), plan_.events.end(), is_for_program);
-  const std::vector<EventTemplate> events(plan_.events.begin(), others);
-  if (events.empty()) return;
+  const auto is_for_program = [](const EventTemplate& event) {
+    return sampleable(event) != Sampleable::nothing;
+  };
+  if (std::none_of(plan_.events.begin(), plan_.events.end(), is_for_program)) return;
   std::string reason;
   try {
+    // A child of a member would be known to the programs late.
+    if (may_join() && !scheduler_) throw Error("births of processes are not followed by BPF");
+    for (const Pid process : set_->present()) (void)namespace_of_numbers(process);
     if (!bits_) bits_ = std::make_shared<ProcessBits>();
-    sampled_hits_ = make_sampled_hits(only_process_, bits_, events,
+    sampled_hits_ = make_sampled_hits(only_process_, bits_, plan_.events,
                                       std::min(stack_bytes, kLeavingStackBytes), reason);
+    sample_hits(plan_.events);
   } catch (const Error& error) {
+    sampled_hits_.reset();
+    const bool is_uprobe = std::any_of(plan_.events.begin(), plan_.events.end(),
+                                       [](const auto& each) { return each.place.has_value(); });
+    if (is_uprobe && error.error_number() == kNotSupported) throw;  // no other way can, either
     reason = error.what();
   }
-  if (sampled_hits_) return sample_hits(plan_.events);
-  log::verbose("each thread has an event for what is sampled besides: {}", reason);
+  if (!reason.empty()) log::verbose("threads have events for what is sampled besides: {}", reason);
   refuse_many_uprobes(reason);
 }
 
@@ -54,22 +62,18 @@ void Session::refuse_many_uprobes(const std::string& why_no_program) const {
 }
 
 // A hit counts from the birth of its thread on, before anything of the thread is followed.
-void Session::give_sampled_hits(Nanoseconds older_than_ns) {
-  const auto is_known = [this](Tid tid) { return threads_.contains(tid); };
-  for (SampleEvent& sample : sampled_hits_->read(is_known, older_than_ns)) {
-    sample.thread = threads_.at(sample.thread.tid).thread();
-    give_sample(std::move(sample));
-  }
+void Session::read_sampled_hits() {
+  for (SampleEvent& sample : sampled_hits_->read()) take_sample(std::move(sample));
 }
 
 void Session::sample_hits(std::vector<EventTemplate>& events) {
   if (!sampled_hits_) return;
   std::map<std::uint32_t, std::vector<EventTemplate>> by_tag;
   for (const EventTemplate& each : events) {
-    if (is_for_program(each)) by_tag[each.tag].push_back(each);
+    if (sampled_hits_->takes(each)) by_tag[each.tag].push_back(each);
   }
   for (const auto& [tag, all] : by_tag) sampled_hits_->open(tag, all);
-  std::erase_if(events, is_for_program);
+  std::erase_if(events, [this](const auto& each) { return sampled_hits_->takes(each); });
 }
 
 void Session::adapt_events(unsigned most) {

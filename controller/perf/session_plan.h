@@ -43,6 +43,9 @@ struct SessionOptions {
   std::uint64_t seed = 1;   // of the jitter
   bool peers = true;        // see peers.h; needs wake edges
   std::set<Pid> ours = {};  // not followed as peers, though the target wakes them
+  // Follow births, ends and mappings by events of the cores, if that works, where nothing is
+  // sampled: then a thread costs nothing at all.
+  bool tasks = false;
   // Follow switches and wake-ups by BPF programs, if that is seen to work (scheduler_watch.h).
   bool scheduler = true;
   // What was tried on ourselves in vain (trials.h) is not used. limits() says why, if what was

@@ -14,6 +14,8 @@ constexpr Nanoseconds kScanInterval = 100 * kMillisecond;
 constexpr Nanoseconds kScanAgain = 5 * kMillisecond;  // when something unexplained was seen
 constexpr int kMostScansAtStart = 20;
 constexpr Nanoseconds kScanRest = 20;  // times what the last scan has taken
+// Who records all the time at next to no cost can wait for what no record has told.
+constexpr Nanoseconds kRareScans = 5 * kSecond, kRareScanRest = 1000;
 
 bool is_alive(Pid pid, Tid tid) {
   const auto status = procfs::thread_status(pid, tid);
@@ -110,14 +112,18 @@ void Session::rescan(Nanoseconds now_ns) {
   alive_ = !processes_.empty() || set_->is_open();
   // Of a set, scans take a small share of a core.
   if (may_join()) {
-    scan_rests_until_ns_ = now_ns + kScanRest * (monotonic_now() - begin_ns);
+    const Nanoseconds rest = scans_rarely_ ? kRareScanRest : kScanRest;
+    scan_rests_until_ns_ = now_ns + rest * (monotonic_now() - begin_ns);
   }
   peers_.scan(now_ns, last_serial_, merger_);
   for (std::string& reason : peers_.take_reasons()) limits_.add(std::move(reason));
   lost_since_scan_ = false;
-  next_scan_ns_ = now_ns + (suspects_.empty() ? kScanInterval : kScanAgain);
+  next_scan_ns_ = now_ns + (scans_rarely_        ? kRareScans
+                            : suspects_.empty() ? kScanInterval
+                                                : kScanAgain);
   if (cores_ && cores_->cores_changed()) reopen_cores();
   if (tasks_ && tasks_->cores_changed()) reopen_tasks();
+  if (sampled_hits_) sampled_hits_->follow_cores();
 }
 
 bool Session::may_watch(Pid process) {

@@ -119,6 +119,7 @@ bool Session::handle_end(const ExitRecord& exit) {
   // Of a later one with this number, which it may have by exec.
   if (events.exit_seen()) return exit.common.time_ns <= events.exited_ns();
   events.see_exit(exit.common.time_ns);
+  if (events.was_gone()) losses_.unseen_ns += exit.common.time_ns - events.since_ns();
   if (const auto process = processes_.find(exit.tid); process != processes_.end()) {
     process->second.first_ended_ns = exit.common.time_ns;
   }
@@ -153,6 +154,8 @@ void Session::move_renamed() {
     process->second.threads.erase(from);
     process->second.threads.insert(to);
     born_.push_back(to);
+    // It had ended by its old number only.
+    if (node.mapped().was_gone() && !node.mapped().open_again(plan_)) lost_since_scan_ = true;
     node.key() = to;
     threads_.insert(std::move(node));
   }
@@ -327,6 +330,7 @@ void Session::handle_fork(const ForkRecord& fork) {
   if (is_process && parent_since_ns <= fork.common.time_ns) process.since_ns = fork.common.time_ns;
   const bool since_birth = process.since_ns <= fork.common.time_ns;
   if (plan_.by_scheduler && plan_.by_core && since_birth) return;  // it is seen whole
+  if (threads_.at(fork.tid).was_gone()) return;  // its end tells for how long it was not seen
   losses_.unseen_ns += std::max<Nanoseconds>(0, monotonic_now() - fork.common.time_ns);
   if (!is_process || plan_.by_tasks) return;
   const auto status = procfs::thread_status(fork.pid, fork.tid);

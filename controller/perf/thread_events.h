@@ -57,6 +57,10 @@ class ThreadEvents {
   ThreadId thread() const { return thread_; }
   Pid process() const { return process_; }
   bool was_gone() const { return is_gone_; }  // when its events were to be opened
+  bool open_again(const ThreadPlan& plan) {   // once it has another number; false: it is gone
+    is_gone_ = !open_rest(plan);
+    return !is_gone_;
+  }
   Nanoseconds opened_ns() const { return opened_ns_; }
   // When the thread was told of: at its birth, if that was seen.
   Nanoseconds since_ns() const { return since_ns_; }

@@ -32,7 +32,7 @@ bool UprobeVisits::add(const std::vector<UprobePlace>& places, std::string& reas
 }
 
 bool UprobeVisits::add_call(std::uint64_t tracepoint, std::uint32_t tag) {
-  if (tag >= Uprobes::kMostTags || !calls_are_counted()) return false;
+  if (target_ == 0 || tag >= Uprobes::kMostTags || !calls_are_counted()) return false;
   try {
     if (!calls_) calls_.emplace(target_, Uprobes::Means::none);
     calls_->add_call(tracepoint, tag);

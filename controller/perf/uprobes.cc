@@ -93,6 +93,7 @@ Uprobes::Impl::Impl(Pid process, Means how, const Copies& wanted,
     : target(process), means(how), processes(std::move(watched)) {
   if (is_pretended_broken(Facility::bpf)) throw Error("CAUSALCTL_PRETEND_BROKEN has bpf");
   set_namespace_of(*object->rodata, target != 0 ? target : getpid());
+  INVARIANT(target != 0 || processes);
   if (!processes) {
     processes = std::make_shared<ProcessBits>();
     processes->sample(target);
@@ -184,8 +185,10 @@ Uprobes::~Uprobes() = default;
 Uprobes::Uprobes(Uprobes&&) noexcept = default;
 Uprobes& Uprobes::operator=(Uprobes&&) noexcept = default;
 
-void Uprobes::add(const std::vector<UprobePlace>& places) {
-  for (Fd& fd : open(places)) impl_->open.push_back(std::move(fd));
+void Uprobes::add(const std::vector<UprobePlace>& places) { keep(open(places)); }
+
+void Uprobes::keep(std::vector<Fd> opened) {
+  for (Fd& fd : opened) impl_->open.push_back(std::move(fd));
 }
 
 std::vector<Fd> Uprobes::open(const std::vector<UprobePlace>& places) {
@@ -195,7 +198,7 @@ std::vector<Fd> Uprobes::open(const std::vector<UprobePlace>& places) {
 }
 
 void Uprobes::add_call(std::uint64_t tracepoint, std::uint32_t tag) {
-  for (Fd& fd : open_call(tracepoint, tag, false)) impl_->open.push_back(std::move(fd));
+  keep(open_call(tracepoint, tag, false));
 }
 
 // The program runs whichever thread makes the call: the event is only what it is linked to.
@@ -239,8 +242,15 @@ std::uint64_t Uprobes::count(std::uint32_t tag) const {
 void Uprobes::set_use(std::uint32_t tag, const Use& use) {
   INVARIANT(impl_->copies && tag < kMostCountedTags && use.row.value_or(0) < kRows);
   auto& there = impl_->object->bss->uses[tag];
+  __atomic_store_n(&there.copies_left, INT32_MAX, __ATOMIC_RELAXED);
   __atomic_store_n(&there.row, use.row ? *use.row + 1 : 0, __ATOMIC_RELAXED);
   __atomic_store_n(&there.copied_every, use.copied_every, __ATOMIC_RELAXED);
+}
+
+void Uprobes::allow_copies(std::uint32_t tag, std::uint32_t most) {
+  INVARIANT(impl_->copies && tag < kMostCountedTags);
+  __atomic_store_n(&impl_->object->bss->uses[tag].copies_left, static_cast<std::int32_t>(most),
+                   __ATOMIC_RELAXED);
 }
 
 std::size_t Uprobes::cores() const {

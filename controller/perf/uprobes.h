@@ -77,6 +77,7 @@ class Uprobes {
   // The same, as open(). `with_result`: the call ends there, and SampleEvent::number is its result.
   [[nodiscard]] std::vector<Fd> open_call(std::uint64_t tracepoint, std::uint32_t tag,
                                           bool with_result);
+  void keep(std::vector<Fd> opened);  // open as long as this object
   // Opens a software event on all cores that are online; `what` is for messages.
   [[nodiscard]] std::vector<Fd> open_on_cores(const perf_event_attr& event, std::uint32_t tag,
                                               const std::string& what);
@@ -94,6 +95,8 @@ class Uprobes {
     std::uint32_t copied_every = 0;         // one of so many hits is copied, on average; 0: none
   };
   void set_use(std::uint32_t tag, const Use& use);  // of the hits of this tag from now on
+  // Until the next call so many hits of the tag may be copied; any number before the first.
+  void allow_copies(std::uint32_t tag, std::uint32_t most);
   std::size_t cores() const;
   std::uint64_t count_of_core(std::uint32_t row, std::size_t core) const;
   // By numbers of threads (uprobe_thread()); they count up to 2^32.

@@ -184,40 +184,52 @@ void touch_new_page() {
   munmap(page, bytes);
 }
 
-// Whether one system call and one page fault are copied, as what they are.
-bool try_copied_calls() {
-  const auto id = tracepoint_of_trial();
-  if (!id) return false;
-  constexpr std::uint32_t kCall = 0, kFault = 1;
+// Whether an event of this process is copied as what it is: open() opens it by a tag, and happen()
+// lets it happen once or a few times.
+template <typename Open, typename Happen>
+bool is_copied(const char* what, Open open, Happen happen) {
+  constexpr std::uint32_t kTag = 0;
   constexpr unsigned kBytes = 256;
   try {
     Uprobes events(getpid(), Uprobes::Means::none,
                    {.stack_bytes = kBytes, .most_pieces = 64, .of_calls = true});
-    perf_event_attr faults{};
-    faults.type = PERF_TYPE_SOFTWARE;
-    faults.config = PERF_COUNT_SW_PAGE_FAULTS;
-    const auto open_call = events.open_call(*id, kCall, false);
-    const auto open_faults = events.open_on_cores(faults, kFault, "page faults");
-    for (const std::uint32_t tag : {kCall, kFault}) {
-      events.set_use(tag, {.row = tag, .copied_every = 1});
-    }
+    events.keep(open(events, kTag));
+    events.set_use(kTag, {.row = 0, .copied_every = 1});
     events.start();
-    syscall(SYS_getppid);
-    touch_new_page();
+    happen();
     std::vector<SampleEvent> samples;
     events.read_copies(samples);
-    const auto is_seen = [&](std::uint32_t tag) {
-      return std::any_of(samples.begin(), samples.end(), [tag](const SampleEvent& sample) {
-        return sample.tag == tag && sample.thread.tid == gettid() && sample.stack_pointer != 0 &&
-               sample.user.stack.size() >= sizeof(Address);
-      });
-    };
-    return is_seen(kCall) && is_seen(kFault);
+    const bool is_seen = std::any_of(samples.begin(), samples.end(), [](const SampleEvent& sample) {
+      return sample.tag == kTag && sample.thread.tid == gettid() && sample.stack_pointer != 0 &&
+             sample.user.stack.size() >= sizeof(Address);
+    });
+    keep_open(std::move(events));
+    return is_seen;
   } catch (const Error& error) {
-    log::verbose("system calls and page faults are sampled by an event of each thread: {}",
-                 error.what());
+    log::verbose("{} are sampled by an event of each thread: {}", what, error.what());
     return false;
   }
+}
+
+bool try_copied_calls() {
+  const auto id = tracepoint_of_trial();
+  if (!id) return false;
+  return is_copied(
+      "system calls",
+      [&](Uprobes& events, std::uint32_t tag) { return events.open_call(*id, tag, false); },
+      [] { syscall(SYS_getppid); });
+}
+
+bool try_copied_page_faults() {
+  perf_event_attr faults{};
+  faults.type = PERF_TYPE_SOFTWARE;
+  faults.config = PERF_COUNT_SW_PAGE_FAULTS;
+  return is_copied(
+      "page faults",
+      [&](Uprobes& events, std::uint32_t tag) {
+        return events.open_on_cores(faults, tag, "page faults");
+      },
+      touch_new_page);
 }
 
 perf_event_attr own_breakpoint() {
@@ -312,6 +324,11 @@ bool calls_are_counted() {
 
 bool calls_are_copied() {
   static const bool copied = try_copied_calls();
+  return copied;
+}
+
+bool page_faults_are_copied() {
+  static const bool copied = try_copied_page_faults();
   return copied;
 }
 

@@ -40,10 +40,11 @@ UprobeTrial try_uprobes();
 // at the first call in this process.
 bool copies_are_seen();
 
-// Return whether a program counts system calls here, and whether it also copies the stacks of
-// these and of page faults, as tried at the first call in this process.
+// Return whether a program counts system calls here, and whether programs also copy the stacks of
+// these, and of page faults, as tried at the first call in this process.
 bool calls_are_counted();
 bool calls_are_copied();
+bool page_faults_are_copied();
 
 int free_debug_registers();  // of this thread: how many perf events can have
 

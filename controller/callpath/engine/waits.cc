@@ -307,7 +307,8 @@ Wait Waits::take(ThreadId id, Thread& thread, bool over) {
   wait.is_complete = thread.is_complete;
   wait.over = over;
   wait.whole_blocked_ns = thread.whole_blocked_ns;
-  if (over) {
+  wait.is_woken = over || thread.state != State::blocked;
+  if (wait.is_woken) {
     wait.waker = thread.waker;
     wait.waker_path = thread.waker_path;
   }

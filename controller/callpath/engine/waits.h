@@ -55,7 +55,8 @@ struct Wait {
   bool is_complete = false;  // the path reaches the outermost frame
   bool over = true;
   Nanoseconds whole_blocked_ns = 0;  // with the parts that were told before
-  // Of a wait that is over: who ended it, with the path if that was sampled.
+  bool is_woken = true;              // whether it waits for no more than a core
+  // Of one that is woken: by whom, with the path if that was sampled.
   Waker waker = Waker::unseen;
   std::optional<NodeId> waker_path{};
 };

@@ -15,7 +15,7 @@ void Wakers::add(const Wait& wait) {
   const auto blocked_ns = static_cast<std::uint64_t>(wait.whole_blocked_ns);
   if (blocked_ns == 0) return;
   Sums& sums = wait.path ? by_path_[*wait.path] : without_path_;
-  if (!wait.over) {
+  if (!wait.is_woken) {
     sums.not_over += blocked_ns;
   } else if (wait.waker == Waker::interrupt) {
     sums.interrupt += blocked_ns;

@@ -78,8 +78,11 @@ static __always_inline void use_hit(const struct Hit* hit) {
   const __u32 core = bpf_get_smp_processor_id();
   const __u32 row = uses[hit->tag].row;
   if (row > 0) count_in_row(row - 1, hit->tid, core);
-  const __u32 every = uses[hit->tag].copied_every;
-  if (every > 0 && bpf_get_prandom_u32() % every == 0) copy_hit(hit, core);
+  struct UprobeUse* use = &uses[hit->tag];
+  const __u32 every = use->copied_every;
+  if (every == 0 || bpf_get_prandom_u32() % every != 0 || use->copies_left <= 0) return;
+  __sync_fetch_and_add(&use->copies_left, -1);
+  copy_hit(hit, core);
 }
 
 static __always_inline void take(void* context, int in_own_code, __u64 number) {

@@ -27,6 +27,7 @@ struct UprobeRow {
 struct UprobeUse {     // of the hits of a tag, besides
   __u32 row;           // in which they are counted by thread and core, plus 1; 0: in none
   __u32 copied_every;  // one of so many is copied with its stack, on average; 0: none
+  __s32 copies_left;   // so many may still be copied
 };
 
 struct UprobeRecord {  // one hit in the ring

@@ -27,7 +27,7 @@ TEST_CASE("wakers are told apart, inside of the process and outside", "[callpath
   wakers.add(wait_of(1, 40, Waker::interrupt, 7));  // what ran there did not wake it
   wakers.add(wait_of(2, 0, Waker::unseen));         // it was preempted
   Wait going_on = wait_of(1, 50, Waker::unseen);
-  going_on.over = false;
+  going_on.over = going_on.is_woken = false;
   wakers.add(going_on);
   CHECK(wakers.take(kNodes) ==
         WakerSums{{{1, 7}, 10}, {{1, 8}, 20}, {{1, 100}, 30}, {{1, 101}, 40}, {{1, 103}, 50}});
