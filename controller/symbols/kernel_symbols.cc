@@ -68,13 +68,30 @@ void KernelSymbols::add_line(std::string_view line) {
 }
 
 std::string_view KernelSymbols::find(Address address) const {
+  const auto function = function_at(address);
+  return function ? function->name : std::string_view();
+}
+
+std::optional<KernelSymbols::At> KernelSymbols::function_at(Address address) const {
   const auto next = std::upper_bound(
       functions_.begin(), functions_.end(), address,
       [](Address each, const Function& function) { return each < function.start; });
-  if (next == functions_.begin()) return {};
+  if (next == functions_.begin()) return std::nullopt;
   const Function& function = *std::prev(next);
-  if (next == functions_.end() && address - function.start >= kLongestLast) return {};
+  const Address end = next == functions_.end() ? function.start + kLongestLast : next->start;
+  if (address >= end) return std::nullopt;
+  return At{function.start, end, name_of(function)};
+}
+
+std::string_view KernelSymbols::name_of(const Function& function) const {
   return std::string_view(names_).substr(function.name, function.size);
+}
+
+Address KernelSymbols::address_of(std::string_view name) const {
+  const auto found =
+      std::find_if(functions_.begin(), functions_.end(),
+                   [&](const Function& function) { return name_of(function) == name; });
+  return found == functions_.end() ? 0 : found->start;
 }
 
 bool is_kernel_entry(std::string_view name) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,14 @@ class KernelSymbols {
   // view is valid as long as this object. Sizes are not told, so that a function reaches to the
   // next one.
   std::string_view find(Address address) const;
+  // Returns that function, and where it ends: where the next one begins. The name is valid as long
+  // as this object.
+  struct At {
+    Address begin = 0, end = 0;
+    std::string_view name;
+  };
+  std::optional<At> function_at(Address address) const;
+  Address address_of(std::string_view name) const;  // 0 if there is no such function
 
  private:
   struct Function {
@@ -34,6 +43,7 @@ class KernelSymbols {
   };
 
   void add_line(std::string_view line);
+  std::string_view name_of(const Function& function) const;
 
   std::vector<Function> functions_;  // by their starts
   std::string names_;
