@@ -37,6 +37,7 @@ constexpr const char* kFooter =
     "  causalctl report profile.jsonl --format json -o report.json\n"
     "  causalctl callpath 4711 --duration 30s                    who calls the time\n"
     "  causalctl stacks 4711                                     where its threads stand\n"
+    "  causalctl record --db profiles                            the machine, all the time\n"
     "  causalctl doctor 4711                                     can it be profiled here?\n"
     "\n"
     "SUBCOMMAND --help tells each one's options.\n"
@@ -81,6 +82,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "causalctl " CAUSALCTL_VERSION);
   app.footer(kFooter);
   app.get_formatter()->column_width(36);
+  app.require_subcommand(0, 1);  // a later word may be called like one: a folder, a process
 
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   causalctl::commands::Command selected;
@@ -89,6 +91,9 @@ int run(int argc, char** argv) {
   causalctl::commands::add_ab(app, selected);
   causalctl::commands::add_report(app, selected);
   causalctl::commands::add_callpath(app, selected, causalctl::commands::after_dashes(words));
+  causalctl::commands::add_record(app, selected, causalctl::commands::after_dashes(words));
+  causalctl::commands::add_prof(app, selected);
+  causalctl::commands::add_db(app, selected);
   causalctl::commands::add_points(app, selected);
   causalctl::commands::add_stacks(app, selected);
   causalctl::commands::add_doctor(app, selected);
@@ -108,7 +113,8 @@ int run(int argc, char** argv) {
   if (!selected) {
     throw causalctl::UsageError(
         "no subcommand is given",
-        "attach, run, ab, report, callpath, points, stacks or doctor; causalctl --help");
+        "attach, run, ab, report, callpath, record, prof, db, points, stacks or doctor; causalctl "
+        "--help");
   }
   return static_cast<int>(selected());
 }

@@ -1,0 +1,146 @@
+// `causalctl db DIR ACTION` tells what is in a database of continuous profiles, and changes it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/base/clock.h"
+#include "controller/base/ends.h"
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/base/printable.h"
+#include "controller/commands/commands.h"
+#include "controller/commands/output.h"
+#include "controller/continuous/analysis/epoch_choice.h"
+#include "controller/continuous/record/database.h"
+
+namespace causalctl::commands {
+namespace {
+
+using continuous::Database;
+
+constexpr Nanoseconds kAnswerPatience =
+    30 * kSecond;  // until a recorder has done what it was asked
+constexpr Nanoseconds kAskEvery = 50 * kMillisecond;
+
+struct DbArguments {
+  std::string folder;
+  std::vector<std::string> words;  // the action, and what it is given
+};
+
+std::string losses_text(const continuous::Losses& losses) {
+  std::string text;
+  for (const auto& [kind, count] : losses) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, kind);
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::string status_of(const std::string& file) {
+  const auto database = Database::read(file);
+  const auto host = database.host();
+  const auto epochs = database.epochs();
+  std::uint64_t samples = 0;
+  for (const auto& epoch : epochs) samples += epoch.samples;
+  std::string text = fmt::format("{}: {}, Linux {}, {} cores, {}\n", file, printable(host.name),
+                                 printable(host.kernel), host.cores, printable(host.processor));
+  text += fmt::format("  {}; {} epochs, {} samples, {:.1f} MB\n",
+                      Database::is_recording(file) ? "is being recorded" : "is not being recorded",
+                      epochs.size(), samples, static_cast<double>(database.bytes()) / 1e6);
+  return text;
+}
+
+std::string list_of(const std::string& file) {
+  std::string text = fmt::format("{}\n{:>5}  {:<19}  {:<19}  {:>10}  {:>10}  {:<16}  {}\n", file,
+                                 "epoch", "begin", "end", "recorded", "samples", "name", "losses");
+  for (const auto& epoch : Database::read(file).epochs()) {
+    text +=
+        fmt::format("{:>5}  {:<19}  {:<19}  {:>8} s  {:>10}  {:<16}  {}\n", epoch.id,
+                    continuous::time_text(epoch.begin_ns), continuous::time_text(epoch.end_ns),
+                    epoch.recorded_ns / kSecond, epoch.samples,
+                    epoch.name.empty() ? "-" : printable(epoch.name), losses_text(epoch.losses));
+  }
+  return text;
+}
+
+// Asks the recorder, and waits until it has answered.
+void ask(const std::string& file, const continuous::Request& request) {
+  auto database = Database::beside(file);
+  const std::int64_t asked = database.ask(request);
+  const Nanoseconds until_ns = monotonic_now() + kAnswerPatience;
+  while (database.is_open(asked)) {
+    if (monotonic_now() >= until_ns || !Database::is_recording(file)) {
+      database.finish({.id = asked});
+      throw Error(fmt::format("the recorder of {} has not answered", file),
+                  "is it stopped, or has it ended just now? causalctl db DIR status tells");
+    }
+    sleep_until(monotonic_now() + kAskEvery);
+  }
+}
+
+void begin_epoch(const std::string& file, const std::string& name) {
+  if (Database::is_recording(file)) {
+    return ask(file, {.kind = continuous::Request::Kind::epoch, .text = name});
+  }
+  throw Error(fmt::format("nobody records into {}", file),
+              "each `causalctl record` begins an epoch; while it runs, this begins another one");
+}
+
+void flush(const std::string& file) {
+  if (Database::is_recording(file)) return ask(file, {.kind = continuous::Request::Kind::flush});
+  Database::beside(file).merge();  // what a killed recorder has left
+}
+
+ExitCode run(const DbArguments& arguments) {
+  const std::string action = arguments.words.empty() ? "status" : arguments.words.front();
+  const bool takes_name = action == "epoch";
+  if (arguments.words.size() > (takes_name ? 2U : 1U)) {
+    throw UsageError(fmt::format("db {}: one word too many: {}", action, arguments.words.back()),
+                     "causalctl db --help");
+  }
+  const std::string name = arguments.words.size() > 1 ? arguments.words[1] : "";
+  for (const std::string& file : Database::files_in(arguments.folder)) {
+    if (action == "status") {
+      write_output("", status_of(file));
+    } else if (action == "list") {
+      write_output("", list_of(file));
+    } else if (action == "epoch") {
+      begin_epoch(file, name);
+    } else if (action == "flush") {
+      flush(file);
+    } else if (action == "check") {
+      Database::read(file).check();
+      write_output("", fmt::format("{}: ok\n", file));
+    } else {
+      throw UsageError(fmt::format("db {}: no such action", action),
+                       "status, list, epoch [NAME], flush or check");
+    }
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_db(CLI::App& app, Command& selected) {
+  CLI::App& sub = add_subcommand(
+      app, "db", "what is in a database of profiles",
+      "Actions:\n"
+      "  status        hosts, sizes, and whether they are being recorded (the usual one)\n"
+      "  list          the epochs, with their losses\n"
+      "  epoch [NAME]  begin a new epoch in what is being recorded\n"
+      "  flush         write and merge what was recorded until now\n"
+      "  check         look for damage\n\n"
+      "Examples:\n"
+      "  causalctl db profiles list\n"
+      "  causalctl db profiles epoch 'before the release'");
+  auto arguments = std::make_shared<DbArguments>();
+  add_word(sub, "DIR", arguments->folder, "", "the folder that `causalctl record --db` writes");
+  add_words(sub, "ACTION", arguments->words, "", "what to do, see below");
+  on_selected(sub, selected, [arguments] { return run(*arguments); });
+}
+
+}  // namespace causalctl::commands

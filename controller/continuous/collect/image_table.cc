@@ -1,0 +1,117 @@
+#include "controller/continuous/collect/image_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace causalctl::continuous {
+namespace {
+
+// Code is compiled again under the same name, so names are what is counted; beyond so many of a
+// program, it is one.
+constexpr Address kMostCompiled = 100'000;
+
+bool is_file(const std::string& path) { return path.starts_with('/'); }
+
+}  // namespace
+
+std::uint64_t ImageTable::add(const std::vector<perf::CountedPlace>& counted,
+                              const ProcessMaps& maps, Profile& profile) {
+  std::uint64_t unknown = 0;
+  for (const perf::CountedPlace& each : counted) {
+    Place place;
+    if (!find(each, maps, place)) {
+      unknown += each.samples;
+      continue;
+    }
+    profile[{std::move(place.image)}][place.offset] += {each.samples, each.time_ns};
+  }
+  build_id_of_.clear();  // a path may be that of another file later
+  return unknown;
+}
+
+bool ImageTable::find(const perf::CountedPlace& counted, const ProcessMaps& maps, Place& place) {
+  if (counted.in_kernel) {
+    place = in_kernel(counted.address);
+    return true;
+  }
+  if (!counted.build_id.empty()) {
+    place = in_file(counted.build_id, counted.address, maps, counted);
+    return true;
+  }
+  return in_memory(counted, maps, place);
+}
+
+ImageTable::Place ImageTable::in_kernel(Address address) {
+  KernelCode::Place found = kernel_.at(address);
+  if (!found.name.text.empty()) note(found.image, found.function, std::move(found.name));
+  return {std::move(found.image), found.offset};
+}
+
+// Several paths may lead to the same file; the first one that was seen names it.
+ImageTable::Place ImageTable::in_file(const std::string& build_id, Address offset,
+                                      const ProcessMaps& maps, const perf::CountedPlace& counted) {
+  std::string& path = path_of_[build_id];
+  if (path.empty()) {
+    const auto found = maps.find(counted.process, counted.latest);
+    if (found.code != nullptr) path = found.code->path;
+  }
+  return {{ImageKind::file, path.empty() ? "[unknown file]" : path, build_id}, offset};
+}
+
+bool ImageTable::in_memory(const perf::CountedPlace& counted, const ProcessMaps& maps,
+                           Place& place) {
+  const auto found = maps.find(counted.process, counted.address);
+  const bool has_file = found.code != nullptr && is_file(found.code->path);
+  if (has_file) {
+    const std::string& path = found.code->path;
+    const auto [known, is_new] = build_id_of_.try_emplace({counted.process, path});
+    if (is_new) known->second = sources_.build_id(counted.process, path);
+    place = {{ImageKind::file, path, known->second},
+             counted.address - found.begin + found.code->offset};
+    return true;
+  }
+  const std::string name = sources_.compiled(counted.process, counted.address);
+  if (!name.empty()) {
+    place = compiled(maps.name(counted.process), name);
+    return true;
+  }
+  if (found.code == nullptr) return false;
+  if (found.code->path.starts_with('[')) {  // the vdso, and others that the kernel gives
+    place = {{ImageKind::anonymous, found.code->path, ""}, counted.address - found.begin};
+  } else {
+    place = {{ImageKind::anonymous, "[anonymous] " + maps.name(counted.process), ""}, 0};
+  }
+  return true;
+}
+
+// The names that an earlier recorder has stored keep their offsets.
+ImageTable::Compiled& ImageTable::compiled_of(const std::string& program, const Image& image) {
+  const auto [known, is_new] = compiled_.try_emplace(program);
+  Compiled& code = known->second;
+  if (!is_new) return code;
+  for (const auto& [offset, name] : sources_.names(image)) {
+    code.offsets[name.text] = offset;
+    code.next = std::max(code.next, offset + 1);
+  }
+  return code;
+}
+
+ImageTable::Place ImageTable::compiled(const std::string& program, const std::string& name) {
+  Image image{ImageKind::compiled, "[jit] " + program, ""};
+  Compiled& code = compiled_of(program, image);
+  const auto known = code.offsets.find(name);
+  if (known != code.offsets.end()) return {std::move(image), known->second};
+  if (code.next >= kMostCompiled) return {std::move(image), kMostCompiled};
+  const Address offset = code.next++;
+  code.offsets[name] = offset;
+  note(image, offset, {1, name});
+  return {std::move(image), offset};
+}
+
+void ImageTable::note(const Image& image, Address begin, Name name) {
+  if (named_[image].try_emplace(begin, true).second) fresh_names_[image][begin] = std::move(name);
+}
+
+std::map<Image, Names> ImageTable::take_names() { return std::exchange(fresh_names_, {}); }
+
+}  // namespace causalctl::continuous

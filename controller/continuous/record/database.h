@@ -1,0 +1,101 @@
+// The database of continuous profiles: one SQLite file for each host, in a folder that several
+// hosts may share. docs/database-format.md describes its tables.
+//
+// A recorder writes what it has counted in a drain as rows of their own, as a whole or not at all,
+// and now and then merges them into one row for each epoch, image, event and label. Readers see
+// both, at any moment (SQLite's write-ahead log).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/base/fd.h"
+#include "controller/base/types.h"
+#include "controller/continuous/record/counts.h"
+#include "controller/continuous/record/sqlite.h"
+
+namespace causalctl::continuous {
+
+// What a recorder has counted since the drain before.
+struct Drain {
+  std::int64_t end_ns = 0;      // since 1970
+  Nanoseconds recorded_ns = 0;  // how long it has recorded
+  Profile profile = {};
+  Losses losses = {};
+};
+
+// What a command asks of the recorder: to begin an epoch of that name, or to merge what it has.
+struct Request {
+  enum class Kind : std::uint8_t { epoch, flush };
+  std::int64_t id = 0;
+  Kind kind = Kind::flush;
+  std::string text = {};
+};
+
+struct Host {
+  std::string name;    // as the file is called
+  std::string kernel;  // uname -r
+  std::string processor;
+  unsigned cores = 0;
+};
+
+class Database {
+ public:
+  // Opens a host's file for a recorder, and makes it, and the folder, if they are not there. Throws
+  // Error if another recorder has it, or if it is of another version.
+  static Database record(const std::string& folder, const Host& host);
+  // Opens one beside its recorder, to ask() and no more. Throws Error, as for one that is not
+  // there.
+  static Database beside(const std::string& file);
+  static bool is_recording(const std::string& file);  // a recorder has it open
+  // Opens one to be read. Throws Error, as for one that is not there.
+  static Database read(const std::string& file);
+  // Returns the files of a folder, in order; of a file, itself. Throws Error if there is none.
+  static std::vector<std::string> files_in(const std::string& path);
+
+  const std::string& file() const { return connection_.path(); }
+  Host host() const;
+
+  // The epochs, the oldest first. What is being recorded is in the last one.
+  std::vector<Epoch> epochs() const;
+  // Begins an epoch, which ends the one before. Returns its number. `name` may be empty.
+  std::int64_t begin_epoch(const std::string& name, std::int64_t now_ns);
+
+  void add(std::int64_t epoch, const Drain& drain);
+  void add_names(const Image& image, const Names& names);
+  void merge();  // what drains have added since the last time
+  // Returns the sum over these epochs.
+  Profile profile(const std::vector<std::int64_t>& epochs) const;
+  Names names(const Image& image) const;
+
+  // Removes the oldest epochs but the last one: those that ended before `oldest_ns`, and as many as
+  // it takes until the file has `most_bytes` at most (0: any number). Returns how many.
+  std::size_t remove_old(std::int64_t oldest_ns, std::uint64_t most_bytes);
+  std::uint64_t bytes() const;  // of the file
+  // Requests are rows, which the recorder removes once it has done what they ask.
+  std::int64_t ask(const Request& request);
+  std::optional<Request> next_request() const;
+  void finish(const Request& request);
+  bool is_open(std::int64_t request) const;
+  // Throws Error, with what SQLite finds, if the file is damaged.
+  void check() const;
+
+ private:
+  Database(const std::string& path, Connection::Mode mode) : connection_(path, mode) {}
+
+  void create(const Host& host);
+  void require_version() const;
+  std::int64_t id_of(const Image& image);
+  std::map<std::int64_t, Image> images() const;
+  std::optional<std::int64_t> oldest_but_last() const;
+  void remove(std::int64_t epoch);
+
+  Fd lock_;  // of a recorder
+  Connection connection_;
+  std::map<Image, std::int64_t> ids_;  // of a recorder
+};
+
+}  // namespace causalctl::continuous

@@ -1,0 +1,45 @@
+// `causalctl prof` as JSON (docs/prof-schema.json).
+#include <nlohmann/json.hpp>
+
+#include "controller/report/continuous/model.h"
+#include "controller/report/json_number.h"
+
+namespace causalctl::report::continuous {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+
+Json json_of(const ProfileRow& row) {
+  Json json = {{"name", row.name}};
+  if (!row.image.empty()) json["image"] = row.image;
+  json["samples"] = row.samples;
+  json["time_ns"] = row.time_ns;
+  json["share"] = json_number(row.share, &Interval::value);
+  json["share_low"] = json_number(row.share, &Interval::low);
+  json["share_high"] = json_number(row.share, &Interval::high);
+  return json;
+}
+
+}  // namespace
+
+std::string render_json(const ProfileTable& table) {
+  Json json = {{"kind", "profile"},       {"version", kVersion}, {"host", table.host},
+               {"event", table.event},    {"by", table.by},      {"samples", table.samples},
+               {"time_ns", table.time_ns}};
+  json["epochs"] = Json::array();
+  for (const EpochHead& epoch : table.epochs) {
+    json["epochs"].push_back({{"id", epoch.id},
+                              {"name", epoch.name},
+                              {"begin", epoch.begin},
+                              {"end", epoch.end},
+                              {"recorded_ns", epoch.recorded_ns}});
+  }
+  json["rows"] = Json::array();
+  for (const ProfileRow& row : table.rows) json["rows"].push_back(json_of(row));
+  json["warnings"] = table.warnings;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace causalctl::report::continuous

@@ -1,0 +1,67 @@
+// `causalctl prof` as text: dcpiprof's columns (DCPI §3.1, Figure 1), with intervals.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "controller/base/base_name.h"
+#include "controller/report/continuous/model.h"
+#include "controller/report/text.h"
+
+namespace causalctl::report::continuous {
+namespace {
+
+constexpr std::size_t kNumbers = 46;  // columns that a row's numbers take
+
+std::string seconds(Nanoseconds time_ns) {
+  return fmt::format("{:.2f}", static_cast<double>(time_ns) / kSecond);
+}
+
+void add_head(const ProfileTable& table, Text& text) {
+  const EpochHead& first = table.epochs.front();
+  const EpochHead& last = table.epochs.back();
+  Nanoseconds recorded_ns = 0;
+  for (const EpochHead& each : table.epochs) recorded_ns += each.recorded_ns;
+  text.line("{}: {} to {}, {} s recorded{}", printable(table.host), first.begin, last.end,
+            seconds(recorded_ns),
+            table.epochs.size() == 1 ? "" : fmt::format(" in {} epochs", table.epochs.size()));
+  text.line("{}: {} samples, {} s on a core", printable(table.event), grouped(table.samples),
+            seconds(table.time_ns));
+}
+
+}  // namespace
+
+std::string render_text(const ProfileTable& table, const TextOptions& options) {
+  Text text(options.color, options.width);
+  add_head(table, text);
+  text.blank();
+  const bool has_images = std::any_of(table.rows.begin(), table.rows.end(),
+                                      [](const auto& row) { return !row.image.empty(); });
+  text.line("{}",
+            text.colored(fmt::format("{:>8}  {:>16}  {:>6}  {:>9}  {}{}", "time %", "[95 %]",
+                                     "cum %", "samples", table.by, has_images ? "  (image)" : ""),
+                         kBold));
+  const std::size_t most =
+      options.most_rows == 0 ? table.rows.size() : std::min(options.most_rows, table.rows.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < most; ++i) {
+    const ProfileRow& row = table.rows[i];
+    sum += row.share.value;
+    std::string name = printable(row.name);
+    if (!row.image.empty()) name += fmt::format("  ({})", printable(base_name(row.image)));
+    const std::size_t room = text.width() - kNumbers;
+    if (columns(name) > room) name = padded(name, room);
+    text.line("{:>8}  {:>16}  {:>6}  {:>9}  {}", percent(row.share.value),
+              fmt::format("[{}, {}]", percent(row.share.low), percent(row.share.high)),
+              percent(sum), grouped(row.samples), name);
+  }
+  if (most < table.rows.size()) {
+    text.line("{:>8}  {} more: --limit 0 shows all", percent(std::max(0.0, 1 - sum)),
+              table.rows.size() - most);
+  }
+  if (!table.warnings.empty()) text.blank();
+  for (const std::string& warning : table.warnings)
+    text.paragraph("warning: " + printable(warning));
+  return text.take();
+}
+
+}  // namespace causalctl::report::continuous

@@ -1,0 +1,191 @@
+"""`causalctl record`, `prof` and `db`: what a continuous profile has of programs whose time is known, that
+nothing is put into them, and that a database outlives what happens to its recorder."""
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import sqlite3
+import subprocess
+import time
+
+import pytest
+
+import schemas
+from fixture import Target, wait_until
+
+
+def run(options, *words, folder, check=True):
+    done = subprocess.run([options.causalctl, *map(str, words)], capture_output=True, text=True, timeout=100,
+                          check=False, cwd=folder)
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+def profile(options, folder, *words):
+    done = run(options, "prof", "db", "--format", "json", *words, folder=folder)
+    table = json.loads(done.stdout)
+    schemas.check(table, "prof-schema.json")
+    return table
+
+
+def share(table, name):
+    return sum(row["share"] for row in table["rows"] if row["name"] == name)
+
+
+@contextlib.contextmanager
+def recorder(options, folder, *words):
+    """Yields a recorder that has begun to record."""
+    with subprocess.Popen([options.causalctl, "record", "--db", "db", *map(str, words)], cwd=folder,
+                          stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert wait_until(lambda: process.poll() is not None or epochs(folder), 20)
+            assert process.poll() is None, process.stderr.read()
+            yield process
+        finally:
+            process.kill()
+
+
+def database(folder):
+    return next((folder / "db").glob("*.db"), None)
+
+
+def epochs(folder):
+    """Returns the numbers and the samples of the epochs."""
+    if not (file := database(folder)):
+        return []
+    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=10)) as connection:
+        try:
+            return connection.execute("SELECT id, (SELECT coalesce(sum(samples), 0) FROM fresh WHERE epoch = epoch.id)"
+                                      " + (SELECT coalesce(sum(samples), 0) FROM profile WHERE epoch = epoch.id)"
+                                      " FROM epoch").fetchall()
+        except sqlite3.OperationalError:
+            return []  # it has no tables yet
+
+
+def end(process):
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 0, errors
+    return errors
+
+
+@pytest.fixture
+def target(options):
+    target = Target((options.targets / "chain", "--first-ms", "1", "--second-ms", "3"))
+    yield target
+    target.end()
+
+
+def test_a_process_is_recorded_as_it_works(options, tmp_path, target):
+    before = pathlib.Path(f"/proc/{target.pid}/status").read_text()
+    done = run(options, "record", "--db", "db", target.pid, "--duration", "4s", "--period", "1ms", folder=tmp_path)
+    assert "samples in" in done.stderr and "causalctl prof db" in done.stderr, done.stderr
+    table = profile(options, tmp_path)
+    assert table["samples"] > 1000 and not table["warnings"], table
+    # Of each 4 ms, 1 ms in the one and 3 ms in the other.
+    first, second = (share(table, name) for name in ("first_work", "second_work"))
+    assert 0.2 < first / (first + second) < 0.3, table["rows"][:5]
+    assert first + second > 0.9, table["rows"][:5]
+    signals = [line for line in before.splitlines() if line.startswith("Sig")]
+    after = pathlib.Path(f"/proc/{target.pid}/status").read_text()
+    assert signals == [line for line in after.splitlines() if line.startswith("Sig")]
+    text = run(options, "prof", "db", folder=tmp_path).stdout
+    assert "second_work  (chain)" in text and "time %" in text, text
+
+
+def test_the_machine_is_recorded_with_its_kernel(options, tmp_path, target):
+    run(options, "record", "--db", "db", "--duration", "3s", "--period", "1ms", folder=tmp_path)
+    images = profile(options, tmp_path, "--by", "image")
+    names = [row["name"] for row in images["rows"]]
+    assert str(options.targets / "chain") in names and "[kernel]" in names, names
+    functions = profile(options, tmp_path)
+    kernel = [row["name"] for row in functions["rows"] if row.get("image") == "[kernel]"]
+    assert kernel and not any("+0x" in name for name in kernel), kernel
+
+
+def test_processes_of_a_moment_are_known(options, tmp_path):
+    (tmp_path / "unit.c").write_text("".join(f"int f{i}(int x) {{ return x * {i}; }}\n" for i in range(300)))
+    command = "for i in 1 2 3 4 5 6 7 8; do gcc -O2 -c unit.c -o /dev/null; done"
+    run(options, "record", "--db", "db", "--period", "0.5ms", "--", "sh", "-c", command, folder=tmp_path)
+    images = profile(options, tmp_path, "--by", "image")
+    assert not images["warnings"], images["warnings"]
+    assert any(row["name"].endswith("/cc1") for row in images["rows"]), images
+    assert sum(row["share"] for row in images["rows"] if row["name"] == "[unknown file]") < 0.01, images
+
+
+def test_an_epoch_is_begun_by_name(options, tmp_path, target):
+    with recorder(options, tmp_path, target.pid, "--period", "1ms") as process:
+        time.sleep(1)
+        run(options, "db", "db", "epoch", "second try", folder=tmp_path)
+        time.sleep(1)
+        run(options, "db", "db", "flush", folder=tmp_path)
+        assert len(epochs(tmp_path)) == 2 and all(samples > 300 for _, samples in epochs(tmp_path))
+        status = run(options, "db", "db", "status", folder=tmp_path).stdout
+        assert "is being recorded" in status and "2 epochs" in status, status
+        end(process)
+    named = profile(options, tmp_path, "--epoch", "second try")
+    both = profile(options, tmp_path, "--epoch", "all")
+    assert [epoch["name"] for epoch in named["epochs"]] == ["second try"]
+    assert 0 < named["samples"] < both["samples"]
+    assert "second try" in run(options, "db", "db", "list", folder=tmp_path).stdout
+    refused = run(options, "prof", "db", "--epoch", "third", folder=tmp_path, check=False)
+    assert refused.returncode == 2 and "second try" in refused.stderr, refused.stderr
+
+
+def test_a_killed_recorder_loses_one_drain(options, tmp_path, target):
+    with recorder(options, tmp_path, target.pid, "--period", "1ms", "--drain", "300ms", "--merge", "700ms") as process:
+        for _ in range(8):
+            time.sleep(0.37)
+        written = sum(samples for _, samples in epochs(tmp_path))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert written > 1000
+    assert sum(samples for _, samples in epochs(tmp_path)) >= written
+    assert "ok" in run(options, "db", "db", "check", folder=tmp_path).stdout
+    assert profile(options, tmp_path)["samples"] >= written
+    assert pathlib.Path(f"/proc/{target.pid}/stat").read_text().split()[2] in "RS"
+    run(options, "record", "--db", "db", target.pid, "--duration", "500ms", folder=tmp_path)
+    assert len(epochs(tmp_path)) == 2
+
+
+def test_two_recorders_are_one_too_many(options, tmp_path, target):
+    with recorder(options, tmp_path, target.pid):
+        done = run(options, "record", "--db", "db", target.pid, "--duration", "1s", folder=tmp_path, check=False)
+    assert done.returncode == 1 and "another recorder" in done.stderr, done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+def test_a_full_disk_is_told_and_outlived(options, tmp_path, target):
+    disk = tmp_path / "db"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", disk], check=True)
+    try:
+        with recorder(options, tmp_path, target.pid, "--period", "1ms", "--drain", "200ms") as process:
+            with open(disk / "other", "wb", buffering=0) as other, contextlib.suppress(OSError):
+                while other.write(bytes(4096)):
+                    pass
+            time.sleep(1)
+            (disk / "other").unlink()
+            time.sleep(1)
+            errors = end(process)
+        assert "disk is full" in errors and "kept in memory" in errors and "is written again" in errors, errors
+        assert sum(samples for _, samples in epochs(tmp_path)) > 1500
+        assert "ok" in run(options, "db", "db", "check", folder=tmp_path).stdout
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.parametrize("words, text", [
+    ((), "--db DIR"), (("--db", "db", "--budget", "0"), "--budget"), (("--db", "db", "--period", "1us"), "--period"),
+    (("--db", "db", "--max-size", "lots"), "--max-size"), (("--db", "db", "999999999"), "999999999")])
+def test_what_cannot_be_recorded_is_refused(options, tmp_path, words, text):
+    done = run(options, "record", *words, folder=tmp_path, check=False)
+    assert done.returncode in (2, 3) and text in done.stderr, done.stderr
+
+
+def test_a_folder_without_a_database_is_refused(options, tmp_path):
+    for words in (("prof", "."), ("db", "."), ("prof", "none")):
+        done = run(options, *words, folder=tmp_path, check=False)
+        assert done.returncode == 1 and "record --db" in done.stderr, done.stderr

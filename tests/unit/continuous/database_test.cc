@@ -1,0 +1,140 @@
+// Tests the database of continuous profiles on files of its own.
+#include "controller/continuous/record/database.h"
+
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "controller/base/error.h"
+#include "tests/support/folder.h"
+
+namespace causalctl::continuous {
+namespace {
+
+const Host kHost = {"host", "6.1.0", "a processor", 4};
+const Image kServer = {ImageKind::file, "/usr/bin/server", "abcd"};
+const Image kLibrary = {ImageKind::file, "/lib/library.so", "ef"};
+
+Drain drain_of(const Image& image, Address offset, std::uint64_t samples) {
+  Drain drain;
+  drain.end_ns = 2 * kSecond;
+  drain.recorded_ns = 5 * kSecond;
+  const auto time_ns = static_cast<Nanoseconds>(samples) * kMillisecond;
+  drain.profile[{image}][offset] = {samples, time_ns};
+  return drain;
+}
+
+}  // namespace
+
+TEST_CASE("What drains add is summed, before a merge and after it", "[continuous]") {
+  const test::Folder temporary;
+  const std::string folder = temporary.file("db");
+  auto database = Database::record(folder, kHost);
+  const auto epoch = database.begin_epoch("first", kSecond);
+  database.add(epoch, drain_of(kServer, 0x10, 3));
+  Drain second = drain_of(kServer, 0x10, 4);
+  second.profile[{kServer}][0x20] = {1, kMillisecond};
+  second.profile[{kLibrary}][0x30] = {2, kMillisecond};
+  second.losses["unknown"] = 5;
+  database.add(epoch, second);
+  second.profile.clear();
+  database.add(epoch, second);
+  const Profile wanted = {{{kServer}, {{0x10, {7, 7 * kMillisecond}}, {0x20, {1, kMillisecond}}}},
+                          {{kLibrary}, {{0x30, {2, kMillisecond}}}}};
+  CHECK(database.profile({epoch}) == wanted);
+  database.merge();
+  CHECK(database.profile({epoch}) == wanted);
+  database.add(epoch, drain_of(kLibrary, 0x30, 1));
+  database.merge();
+  const auto reader = Database::read(Database::files_in(folder).at(0));
+  CHECK(reader.profile({epoch}).at({kLibrary}).at(0x30).samples == 3);
+  const auto epochs = reader.epochs();
+  REQUIRE(epochs.size() == 1);
+  CHECK(epochs[0].name == "first");
+  CHECK(epochs[0].begin_ns == kSecond);
+  CHECK(epochs[0].end_ns == 2 * kSecond);
+  CHECK(epochs[0].recorded_ns == 20 * kSecond);
+  CHECK(epochs[0].samples == 11);
+  CHECK(epochs[0].losses == Losses{{"unknown", 10}});
+  CHECK(reader.host().name == kHost.name);
+  CHECK(reader.host().cores == kHost.cores);
+  CHECK_NOTHROW(reader.check());
+}
+
+TEST_CASE("Epochs are apart, and the oldest are removed", "[continuous]") {
+  const test::Folder temporary;
+  const std::string folder = temporary.file("db");
+  auto database = Database::record(folder, kHost);
+  std::vector<std::int64_t> epochs;
+  for (int i = 0; i < 3; ++i) {
+    epochs.push_back(database.begin_epoch("", i * 10 * kSecond));
+    Drain drain = drain_of(i == 0 ? kLibrary : kServer, 0x10, 1 + static_cast<std::uint64_t>(i));
+    drain.end_ns = (i * 10 + 5) * kSecond;
+    database.add(epochs.back(), drain);
+    database.merge();
+  }
+  database.add_names(kLibrary, {{0x10, {8, "f"}}});
+  CHECK(database.profile({epochs[1]}).at({kServer}).at(0x10).samples == 2);
+  CHECK(database.profile({epochs[1], epochs[2]}).at({kServer}).at(0x10).samples == 5);
+  CHECK(database.names(kLibrary) == Names{{0x10, {8, "f"}}});
+  CHECK(database.remove_old(10 * kSecond, 0) == 1);
+  CHECK(database.epochs().size() == 2);
+  CHECK(database.profile({epochs[0]}).empty());
+  CHECK(database.names(kLibrary).empty());  // nothing refers to it any more
+  CHECK(database.remove_old(0, 1) == 1);    // the last one stays, whatever its size
+  CHECK(database.epochs().at(0).id == epochs[2]);
+}
+
+TEST_CASE("One recorder has a database, and others may ask it", "[continuous]") {
+  const test::Folder temporary;
+  const std::string folder = temporary.file("db");
+  auto recorder = Database::record(folder, kHost);
+  const std::string file = recorder.file();
+  CHECK(Database::is_recording(file));
+  CHECK_THROWS_WITH(Database::record(folder, kHost), Catch::Matchers::Contains("another recorder"));
+  auto other = Database::beside(file);
+  const auto asked = other.ask({.kind = Request::Kind::epoch, .text = "named"});
+  const auto request = recorder.next_request();
+  REQUIRE(request);
+  CHECK(request->kind == Request::Kind::epoch);
+  CHECK(request->text == "named");
+  CHECK(other.is_open(asked));
+  recorder.finish(*request);
+  CHECK_FALSE(other.is_open(asked));
+  CHECK_FALSE(recorder.next_request());
+  struct stat status {};
+  REQUIRE(stat(file.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777U) == 0600U);
+}
+
+TEST_CASE("A file that is no database of profiles is refused", "[continuous]") {
+  const test::Folder temporary;
+  const std::string folder = temporary.file("db");
+  CHECK_THROWS_AS(Database::files_in(folder), Error);
+  std::filesystem::create_directory(folder);
+  CHECK_THROWS_WITH(Database::files_in(folder), Catch::Matchers::Contains("has no database"));
+  const std::string file = folder + "/host.db";
+  std::ofstream(file) << std::string(10'000, 'x');
+  CHECK_THROWS_AS(Database::read(file), Error);
+  std::filesystem::remove(file);
+  { auto database = Database::record(folder, kHost); }
+  Connection(file, Connection::Mode::write)
+      .execute("UPDATE meta SET value = 9 WHERE key = 'version'");
+  CHECK_THROWS_WITH(Database::read(file), Catch::Matchers::Contains("version 9"));
+  CHECK_FALSE(Database::is_recording(file));
+}
+
+TEST_CASE("A damaged profile is told of, with its image", "[continuous]") {
+  const test::Folder temporary;
+  const std::string folder = temporary.file("db");
+  auto database = Database::record(folder, kHost);
+  const auto epoch = database.begin_epoch("", 0);
+  database.add(epoch, drain_of(kServer, 0x10, 3));
+  Connection(database.file(), Connection::Mode::write)
+      .execute("UPDATE fresh SET counts = substr(counts, 1, 10)");
+  CHECK_THROWS_WITH(database.profile({epoch}), Catch::Matchers::Contains("/usr/bin/server"));
+}
+
+}  // namespace causalctl::continuous
