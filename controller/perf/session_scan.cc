@@ -118,7 +118,7 @@ void Session::rescan(Nanoseconds now_ns) {
   peers_.scan(now_ns, last_serial_, merger_);
   for (std::string& reason : peers_.take_reasons()) limits_.add(std::move(reason));
   lost_since_scan_ = false;
-  next_scan_ns_ = now_ns + (scans_rarely_        ? kRareScans
+  next_scan_ns_ = now_ns + (scans_rarely_       ? kRareScans
                             : suspects_.empty() ? kScanInterval
                                                 : kScanAgain);
   if (cores_ && cores_->cores_changed()) reopen_cores();

@@ -287,12 +287,12 @@ def swapping_program(tmp_path):
 
 def test_another_library_is_mapped_at_the_address(options, swapping):
     """A uprobe goes with its file, and samples are named by the file that is there."""
-    # The first library must still be there in the first experiments, which follow a set-up of a second or,
-    # beside others, two.
-    with running(swapping, "4000", cwd=swapping.parent) as pid:
+    # The first library must still be there when the points are looked up, and be back for a while once there
+    # are experiments, which follow a set-up of some seconds.
+    with running(swapping, "3000", cwd=swapping.parent) as pid:
         done = subprocess.run(
             [options.causalctl, "attach", str(pid), "--progress", "libfirst.so:first_part",
-             "--progress", "first_done", "--duration", "9s", "--format", "json", "--pause-cost",
+             "--progress", "first_done", "--duration", "16s", "--format", "json", "--pause-cost",
              "150us", "--scope-binary", "lib*", "--unit", "function"],
             capture_output=True, text=True, timeout=100, check=False)
     assert done.stdout, done.stderr
