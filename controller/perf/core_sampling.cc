@@ -13,7 +13,6 @@
 #include "controller/perf/bpf/core_samples.skel.h"
 #include "controller/perf/bpf_numbers.h"
 #include "controller/perf/bpf_program.h"
-#include "controller/perf/jitter.h"
 #include "controller/perf/ring_sizes.h"
 #include "controller/perf/stack_event.h"
 
@@ -26,16 +25,8 @@ constexpr double kTickCostNs = 2000;
 // The smallest ring of a core, where memory is not short. It has the samples of all threads that
 // run there, so that it fills faster than a thread's ring when the reader is late.
 constexpr unsigned kFewestPages = 128;
-constexpr Nanoseconds kPeriodsBetweenDraws = 100;
 constexpr Nanoseconds kLook = 50 * kMillisecond;
 constexpr Nanoseconds kOwnTrial = 20 * kMillisecond;
-
-perf_event_attr core_attr(const SamplingFields& fields) {
-  auto attr = sampling_attr(fields);
-  attr.config = PERF_COUNT_SW_CPU_CLOCK;
-  attr.exclude_idle = 1;
-  return attr;
-}
 
 bool is_stopped(Pid process) {
   const auto status = procfs::thread_status(process, process);
@@ -79,53 +70,30 @@ struct CoreSampling::Program {
 
 CoreSampling::CoreSampling(const ProcessBits& processes, const SamplingFields& fields,
                            std::size_t lockable, std::uint64_t seed)
-    : mean_period_ns_(fields.period_ns),
-      random_(seed),
-      program_(std::make_unique<Program>(processes)) {
-  const auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
-  const unsigned pages =
-      pages_of_core(static_cast<std::size_t>(std::max(1, cores)), fields, lockable);
-  for (int number = 0; number < cores; ++number) {
-    auto opened = open_stack_event(core_attr(fields), pages, [&](const auto& attr) {
-      return EventFd::open_on_core(attr, number, "sampling of a core");
+    : program_(std::make_unique<Program>(processes)), clocks_(fields.period_ns, seed) {
+  const auto cores = static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
+  const unsigned pages = pages_of_core(cores, fields, lockable);
+  for (std::size_t number = 0; number < cores; ++number) {
+    auto opened = open_stack_event(core_clock_attr(fields), pages, [&](const auto& attr) {
+      return EventFd::open_on_core(attr, static_cast<int>(number), "sampling of a core");
     });
     if (!opened) continue;  // it is offline
-    Core core;
-    core.event = std::move(opened->event);
-    core.ring = std::move(opened->ring);
-    core.event.set_program(program_->descriptor());
-    const auto& attr = core.event.attr();
-    core.layouts = {{core.event.id(), attr.sample_type, attr.sample_regs_user}};
-    core.period_ns = fields.period_ns;
-    cores_.push_back(std::move(core));
+    opened->event.set_program(program_->descriptor());
+    const auto& attr = opened->event.attr();
+    Source source;
+    source.ring = std::move(opened->ring);
+    source.layouts = {{opened->event.id(), attr.sample_type, attr.sample_regs_user}};
+    sources_.push_back(std::move(source));
+    clocks_.add(std::move(opened->event), number);
   }
-  draw_periods();
+  clocks_.draw();
 }
 
 CoreSampling::~CoreSampling() = default;
 
-void CoreSampling::enable(bool on) {
-  for (const Core& core : cores_) on ? core.event.enable() : core.event.disable();
-}
+void CoreSampling::enable(bool on) { clocks_.enable(on); }
 
-void CoreSampling::set_period(Nanoseconds period_ns) {
-  mean_period_ns_ = period_ns;
-  for (Core& core : cores_) core.has_sampled = true;
-  draw_periods();
-}
-
-void CoreSampling::jitter() {
-  if (monotonic_now() - drawn_ns_ >= kPeriodsBetweenDraws * mean_period_ns_) draw_periods();
-}
-
-void CoreSampling::draw_periods() {
-  drawn_ns_ = monotonic_now();
-  for (Core& core : cores_) {
-    if (!std::exchange(core.has_sampled, false)) continue;
-    core.period_ns = jittered(mean_period_ns_, random_);
-    core.event.set_period(core.period_ns);
-  }
-}
+void CoreSampling::set_period(Nanoseconds period_ns) { clocks_.set_mean(period_ns); }
 
 std::optional<std::string> why_no_core_sampling() {
   try {

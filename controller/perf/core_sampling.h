@@ -6,17 +6,16 @@
 // nothing of them reaches us. Needs the right to look at whole cores (CAP_PERFMON) and CAP_BPF.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "controller/base/types.h"
 #include "controller/perf/attrs.h"
-#include "controller/perf/cores_online.h"
-#include "controller/perf/event.h"
+#include "controller/perf/core_clocks.h"
 #include "controller/perf/process_bits.h"
 #include "controller/perf/record.h"
 #include "controller/perf/ring.h"
@@ -33,14 +32,10 @@ class CoreSampling {
   ~CoreSampling();
 
   void enable(bool on);
-  bool cores_changed() const { return online_.changed(); }
+  bool cores_changed() const { return clocks_.cores_changed(); }
   // Sets the mean. REQUIRES: everything was read, as samples stand for the period at the reading.
   void set_period(Nanoseconds period_ns);
-  // Draws a new period for each core that has sampled a thread, and leaves the others alone,
-  // because setting a period interrupts a core. The kernel then begins a whole period anew, so that
-  // half a period without a sample is lost on average: it is done once in 100 periods at most.
-  // REQUIRES as set_period().
-  void jitter();
+  void jitter() { clocks_.draw_if_due(); }  // REQUIRES as set_period()
   // Calls use(const SampleRecord&, Nanoseconds since the core's sample before it, nominally) for
   // each sample, and use_other(const Record&) for the rest: losses and throttling. Returns how many
   // records were malformed.
@@ -48,23 +43,15 @@ class CoreSampling {
   std::uint64_t read(Use&& use, UseOther&& use_other);
 
  private:
-  struct Core {
-    EventFd event;
+  struct Source {  // of a core's samples
     Ring ring;
     std::vector<SampleLayout> layouts;
-    Nanoseconds period_ns = 0;
-    bool has_sampled = true;  // since the period was drawn
   };
 
-  void draw_periods();
-
-  CoresOnline online_;
-  Nanoseconds mean_period_ns_;
-  Nanoseconds drawn_ns_ = 0;  // when the periods were drawn
-  std::mt19937_64 random_;
   struct Program;
   std::unique_ptr<Program> program_;
-  std::vector<Core> cores_;
+  CoreClocks clocks_;
+  std::vector<Source> sources_;  // as clocks_.all()
 };
 
 // Returns nothing if core sampling was seen to work now, on ourselves; otherwise why not.
@@ -80,14 +67,15 @@ bool core_sampling_pays(double switches_per_second, Nanoseconds period_ns);
 template <typename Use, typename UseOther>
 std::uint64_t CoreSampling::read(Use&& use, UseOther&& use_other) {
   std::uint64_t malformed = 0;
-  for (Core& core : cores_) {
-    const bool whole = core.ring.consume([&](Bytes bytes) {
-      const auto record = decode(bytes, core.layouts);
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    CoreClocks::Clock& clock = clocks_.all()[i];
+    const bool whole = sources_[i].ring.consume([&](Bytes bytes) {
+      const auto record = decode(bytes, sources_[i].layouts);
       if (!record) {
         ++malformed;
       } else if (const auto* sample = std::get_if<SampleRecord>(&*record)) {
-        core.has_sampled = true;
-        use(*sample, core.period_ns);
+        clock.has_sampled = true;
+        use(*sample, clock.period_ns);
       } else {
         use_other(*record);
       }

@@ -32,11 +32,7 @@ void Session::use_threads(const std::string& why) {
 void Session::open_cores() {
   try {
     for (const Pid process : set_->present()) (void)namespace_of_numbers(process);
-    if (!bits_) {
-      bits_ = std::make_shared<ProcessBits>();
-      for (const auto& [process, known] : processes_) bits_->sample(process);
-    }
-    cores_.emplace(*bits_, plan_.sampling, lockable_pages_, random_());
+    cores_.emplace(*process_bits(), plan_.sampling, lockable_pages_, random_());
     if (plan_.running && plan_.sampling_on) cores_->enable(true);
   } catch (const Error& error) {  // the target is in another pid namespace, or a limit is reached
     leave_cores(error.hint().empty() ? error.what() : error.hint());

@@ -32,8 +32,7 @@ void Session::open_sampled_hits(unsigned stack_bytes) {
     // A child of a member would be known to the programs late.
     if (may_join() && !scheduler_) throw Error("births of processes are not followed by BPF");
     for (const Pid process : set_->present()) (void)namespace_of_numbers(process);
-    if (!bits_) bits_ = std::make_shared<ProcessBits>();
-    sampled_hits_ = make_sampled_hits(only_process_, bits_, plan_.events,
+    sampled_hits_ = make_sampled_hits(only_process_, process_bits(), plan_.events,
                                       std::min(stack_bytes, kLeavingStackBytes), reason);
     sample_hits(plan_.events);
   } catch (const Error& error) {

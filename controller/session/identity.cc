@@ -11,7 +11,6 @@
 #include "controller/tracee/process.h"
 
 namespace causalctl::session {
-namespace {
 
 std::string host_name() {
   std::string name(256, '\0');
@@ -19,8 +18,6 @@ std::string host_name() {
   name.resize(name.find('\0'));
   return name;
 }
-
-}  // namespace
 
 void identify(Recording& recording) {
   std::random_device random;

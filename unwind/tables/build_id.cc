@@ -3,16 +3,15 @@
 #include <elfutils/libdwelf.h>
 #include <fmt/format.h>
 
+#include "controller/base/hexadecimal.h"
+
 namespace causalctl::unwind {
 
 std::string build_id_of(Elf* elf) {
-  std::string id;
   const void* bytes = nullptr;
   const ssize_t size = dwelf_elf_gnu_build_id(elf, &bytes);
-  for (ssize_t i = 0; i < size; ++i) {
-    id += fmt::format("{:02x}", static_cast<const unsigned char*>(bytes)[i]);
-  }
-  return id;
+  if (size <= 0) return {};
+  return hexadecimal({static_cast<const std::byte*>(bytes), static_cast<std::size_t>(size)});
 }
 
 std::string debug_file_by_id(const std::string& directory, const std::string& build_id) {
