@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/text.h"
+#include "controller/base/duration.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/number.h"
@@ -23,6 +24,7 @@
 #include "controller/continuous/collect/recorder.h"
 #include "controller/continuous/record/database.h"
 #include "controller/progress/naming.h"
+#include "controller/session/identity.h"
 #include "controller/session/process_set.h"
 #include "controller/session/status_line.h"
 #include "controller/session/target_end.h"
@@ -94,7 +96,7 @@ continuous::Host this_host() {
   utsname names{};
   uname(&names);
   continuous::Host host;
-  host.name = names.nodename;
+  host.name = session::host_name();
   host.kernel = names.release;
   const std::string info = procfs::read_text("/proc/cpuinfo").value_or("");
   if (const auto at = info.find("model name"); at != std::string::npos) {
@@ -114,9 +116,8 @@ void tell(const continuous::RecordSummary& summary, const RecordArguments& argum
       "{:.1f} "
       "µs here; causalctl took {:.2f} % of a core",
       summary.samples, static_cast<double>(summary.recorded_ns) / kSecond,
-      config::duration_text(summary.period_ns), percent(summary.unknown, summary.samples),
-      summary.lost, static_cast<double>(summary.sample_cost_ns) / kMicrosecond,
-      100 * summary.cpu_share);
+      duration(summary.period_ns), percent(summary.unknown, summary.samples), summary.lost,
+      static_cast<double>(summary.sample_cost_ns) / kMicrosecond, 100 * summary.cpu_share);
   log::note("to read on: causalctl prof {}", progress::in_shell_quotes(arguments.folder));
 }
 

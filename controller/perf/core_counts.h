@@ -5,13 +5,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "controller/base/types.h"
-#include "controller/perf/cores_online.h"
-#include "controller/perf/event.h"
+#include "controller/perf/core_clocks.h"
 #include "controller/perf/process_bits.h"
 
 namespace causalctl::perf {
@@ -31,15 +29,14 @@ struct CountedPlace {
 class CoreCounts {
  public:
   // Opens everything, disabled: of those of `processes` that are sampled at any time, or of all if
-  // it is null. Throws Error with a hint.
-  CoreCounts(std::shared_ptr<ProcessBits> processes, Nanoseconds period_ns, std::uint64_t seed);
+  // it is null. `children`: theirs are sampled from their birth on, where the kernel's numbers of
+  // processes are ours. Throws Error with a hint.
+  CoreCounts(std::shared_ptr<ProcessBits> processes, bool children, Nanoseconds period_ns,
+             std::uint64_t seed);
   ~CoreCounts();
 
   void enable(bool on);
-  // Sets the mean. Each core's own differs from it, and is drawn anew at each drain, so that
-  // samples do not fall in with a pattern of what runs (§4.1.1).
-  void set_period(Nanoseconds period_ns);
-  bool cores_changed() const { return online_.changed(); }
+  bool cores_changed() const { return clocks_.cores_changed(); }
   void reopen_cores();  // after that
 
   std::vector<CountedPlace> drain();
@@ -48,27 +45,21 @@ class CoreCounts {
 
  private:
   struct Program;
-  struct Core {
-    EventFd event;
-    std::size_t number;
-  };
 
   void open_cores();
-  void draw_periods();
+  void tell_periods();
 
   std::shared_ptr<ProcessBits> processes_;
   Nanoseconds period_ns_;
-  std::mt19937_64 random_;
-  CoresOnline online_;
+  std::uint64_t seed_;
   bool is_on_ = false;
   std::unique_ptr<Program> program_;
-  std::vector<Core> cores_;
+  CoreClocks clocks_;
   std::uint64_t unplaced_told_ = 0;
 };
 
 // What one sample costs the thread whose code it interrupts, as measured here and now in some
-// tenths of a second; 0 if that is too little to be measured. Throws Error if nothing can be
-// sampled.
+// tenths of a second; 1 µs if it is less. Throws Error if nothing can be sampled.
 Nanoseconds measure_sample_cost();
 
 }  // namespace causalctl::perf

@@ -6,6 +6,8 @@
 #include <sstream>
 #include <tuple>
 
+#include "controller/base/take_word.h"
+
 namespace causalctl::symbols {
 namespace {
 
@@ -21,14 +23,6 @@ std::uint32_t rank_of(std::string_view name, char type) {
   if (name.starts_with("__x64_sys_")) return 0;
   if (name.starts_with("__ia32_")) return 4;
   return type == 'T' ? 1 : type == 't' ? 2 : 3;
-}
-
-// Returns the first word, and takes it off the line.
-std::string_view take_word(std::string_view& line) {
-  const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
-  const std::string_view word = line.substr(0, end);
-  line.remove_prefix(std::min(line.find_first_not_of(" \t", end), line.size()));
-  return word;
 }
 
 }  // namespace
@@ -60,6 +54,7 @@ void KernelSymbols::add_line(std::string_view line) {
   if (error != std::errc() || end != address.data() + address.size()) return;
   if (function.start < kFirstOfKernel || name.empty()) return;
   if (type.size() != 1 || kTypesOfCode.find(type.front()) == std::string_view::npos) return;
+  if (name == "_stext") text_begin_ = function.start;
   function.name = static_cast<std::uint32_t>(names_.size());
   function.size = static_cast<std::uint32_t>(name.size());
   function.rank = rank_of(name, type.front());
@@ -85,13 +80,6 @@ std::optional<KernelSymbols::At> KernelSymbols::function_at(Address address) con
 
 std::string_view KernelSymbols::name_of(const Function& function) const {
   return std::string_view(names_).substr(function.name, function.size);
-}
-
-Address KernelSymbols::address_of(std::string_view name) const {
-  const auto found =
-      std::find_if(functions_.begin(), functions_.end(),
-                   [&](const Function& function) { return name_of(function) == name; });
-  return found == functions_.end() ? 0 : found->start;
 }
 
 bool is_kernel_entry(std::string_view name) {

@@ -32,7 +32,7 @@ class KernelSymbols {
     std::string_view name;
   };
   std::optional<At> function_at(Address address) const;
-  Address address_of(std::string_view name) const;  // 0 if there is no such function
+  Address text_begin() const { return text_begin_; }  // of the kernel's code; 0 if it is not told
 
  private:
   struct Function {
@@ -45,6 +45,7 @@ class KernelSymbols {
   void add_line(std::string_view line);
   std::string_view name_of(const Function& function) const;
 
+  Address text_begin_ = 0;
   std::vector<Function> functions_;  // by their starts
   std::string names_;
 };

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import sqlite3
 import subprocess
@@ -64,6 +65,12 @@ def epochs(folder):
             return []  # it has no tables yet
 
 
+def recorded(folder):
+    """Returns when the last epoch began, and when it was written for the last time."""
+    with contextlib.closing(sqlite3.connect(f"file:{database(folder)}?mode=ro", uri=True)) as connection:
+        return connection.execute("SELECT begin_ns, end_ns FROM epoch ORDER BY id DESC").fetchone()
+
+
 def end(process):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
@@ -107,9 +114,12 @@ def test_the_machine_is_recorded_with_its_kernel(options, tmp_path, target):
 
 def test_processes_of_a_moment_are_known(options, tmp_path):
     (tmp_path / "unit.c").write_text("".join(f"int f{i}(int x) {{ return x * {i}; }}\n" for i in range(300)))
-    command = "for i in 1 2 3 4 5 6 7 8; do gcc -O2 -c unit.c -o /dev/null; done"
-    run(options, "record", "--db", "db", "--period", "0.5ms", "--", "sh", "-c", command, folder=tmp_path)
+    # The shell prints what it and its children have used: "0m0.01s 0m0.00s" in two lines.
+    command = "for i in $(seq 40); do gcc -O2 -c unit.c -o /dev/null; done; times"
+    done = run(options, "record", "--db", "db", "--period", "0.5ms", "--", "sh", "-c", command, folder=tmp_path)
+    used_s = sum(60 * float(minutes) + float(seconds) for minutes, seconds in re.findall(r"(\d+)m([\d.]+)s", done.stdout))
     images = profile(options, tmp_path, "--by", "image")
+    assert 0.75 * used_s < images["time_ns"] / 1e9 < 1.25 * used_s, (used_s, images["time_ns"])
     assert not images["warnings"], images["warnings"]
     assert any(row["name"].endswith("/cc1") for row in images["rows"]), images
     assert sum(row["share"] for row in images["rows"] if row["name"] == "[unknown file]") < 0.01, images
@@ -136,13 +146,14 @@ def test_an_epoch_is_begun_by_name(options, tmp_path, target):
 
 def test_a_killed_recorder_loses_one_drain(options, tmp_path, target):
     with recorder(options, tmp_path, target.pid, "--period", "1ms", "--drain", "300ms", "--merge", "700ms") as process:
-        for _ in range(8):
-            time.sleep(0.37)
-        written = sum(samples for _, samples in epochs(tmp_path))
+        time.sleep(3)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    assert written > 1000
-    assert sum(samples for _, samples in epochs(tmp_path)) >= written
+        begun_ns, written_ns = recorded(tmp_path)
+        killed_ns = time.time_ns()
+    # A drain is 0.3 s; it begins a tenth of a second late at most, and takes a moment beside others.
+    assert killed_ns - written_ns < 1.5e9 and written_ns - begun_ns > 2e9, (begun_ns, written_ns, killed_ns)
+    written = sum(samples for _, samples in epochs(tmp_path))
     assert "ok" in run(options, "db", "db", "check", folder=tmp_path).stdout
     assert profile(options, tmp_path)["samples"] >= written
     assert pathlib.Path(f"/proc/{target.pid}/stat").read_text().split()[2] in "RS"

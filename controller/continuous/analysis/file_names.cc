@@ -17,7 +17,7 @@ FileNames::Known& FileNames::known(const Image& image) {
   if (image.kind != ImageKind::file || image.build_id.empty()) return known;
   try {
     known.file = unwind::open_module_file(image.path);
-    if (known.file.fd && known.file.build_id == image.build_id) {
+    if (known.file.fd && padded_build_id(known.file.build_id) == padded_build_id(image.build_id)) {
       known.symbolizer = std::make_unique<unwind::Symbolizer>(known.file);
     }
   } catch (const std::exception& error) {  // a broken file must not end the report

@@ -25,7 +25,7 @@ struct Row {
   std::string name;   // of the function, or what else it is summed by
   std::string image;  // its path; empty where rows are not of one image
   Count count = {};
-  Interval share = {};  // of all samples, with 95 % confidence (Wilson)
+  Interval share = {};  // of all time, with 95 % confidence (Wilson)
 };
 
 struct Rows {

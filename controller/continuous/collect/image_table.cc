@@ -15,7 +15,7 @@ bool is_file(const std::string& path) { return path.starts_with('/'); }
 }  // namespace
 
 std::uint64_t ImageTable::add(const std::vector<perf::CountedPlace>& counted,
-                              const ProcessMaps& maps, Profile& profile) {
+                              const ProcessMaps& maps, const std::string& label, Profile& profile) {
   std::uint64_t unknown = 0;
   for (const perf::CountedPlace& each : counted) {
     Place place;
@@ -23,7 +23,7 @@ std::uint64_t ImageTable::add(const std::vector<perf::CountedPlace>& counted,
       unknown += each.samples;
       continue;
     }
-    profile[{std::move(place.image)}][place.offset] += {each.samples, each.time_ns};
+    profile[{std::move(place.image), "cpu", label}][place.offset] += {each.samples, each.time_ns};
   }
   build_id_of_.clear();  // a path may be that of another file later
   return unknown;
@@ -65,7 +65,7 @@ bool ImageTable::in_memory(const perf::CountedPlace& counted, const ProcessMaps&
   if (has_file) {
     const std::string& path = found.code->path;
     const auto [known, is_new] = build_id_of_.try_emplace({counted.process, path});
-    if (is_new) known->second = sources_.build_id(counted.process, path);
+    if (is_new) known->second = padded_build_id(sources_.build_id(counted.process, path));
     place = {{ImageKind::file, path, known->second},
              counted.address - found.begin + found.code->offset};
     return true;
@@ -109,7 +109,7 @@ ImageTable::Place ImageTable::compiled(const std::string& program, const std::st
 }
 
 void ImageTable::note(const Image& image, Address begin, Name name) {
-  if (named_[image].try_emplace(begin, true).second) fresh_names_[image][begin] = std::move(name);
+  if (named_[image].insert(begin).second) fresh_names_[image][begin] = std::move(name);
 }
 
 std::map<Image, Names> ImageTable::take_names() { return std::exchange(fresh_names_, {}); }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,10 +32,10 @@ class ImageTable {
   ImageTable(KernelCode kernel, ImageSources sources)
       : kernel_(std::move(kernel)), sources_(std::move(sources)) {}
 
-  // Adds what was counted to the profile of each image. Returns the samples whose code is not
-  // known.
+  // Adds what was counted to the profile of each image, with the label. Returns the samples whose
+  // code is not known.
   std::uint64_t add(const std::vector<perf::CountedPlace>& counted, const ProcessMaps& maps,
-                    Profile& profile);
+                    const std::string& label, Profile& profile);
   // Returns names that were found since the last call: of functions of the kernel, and of code that
   // programs have made.
   std::map<Image, Names> take_names();
@@ -64,7 +65,7 @@ class ImageTable {
   std::map<std::pair<Pid, std::string>, std::string> build_id_of_;  // by process and path
   std::map<std::string, Compiled> compiled_;                        // by program
   std::map<Image, Names> fresh_names_;
-  std::map<Image, std::map<Address, bool>> named_;  // that were told
+  std::map<Image, std::set<Address>> named_;  // that were told
 };
 
 }  // namespace causalctl::continuous

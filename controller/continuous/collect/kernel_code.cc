@@ -5,18 +5,15 @@
 
 #include <cstring>
 #include <iterator>
+#include <span>
 
+#include "controller/base/hexadecimal.h"
 #include "controller/base/number.h"
 #include "controller/base/procfs.h"
+#include "controller/base/take_word.h"
 
 namespace causalctl::continuous {
 namespace {
-
-std::string_view take_word(std::string_view& line) {
-  const std::string_view word = line.substr(0, line.find(' '));
-  line.remove_prefix(std::min(word.size() + 1, line.size()));
-  return word;
-}
 
 std::size_t aligned(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
 
@@ -56,11 +53,7 @@ std::string build_id_in_notes(std::string_view notes) {
     if (end > notes.size() || end < data || data < name) return {};
     if (header.n_type == NT_GNU_BUILD_ID &&
         notes.substr(name, header.n_namesz) == std::string_view("GNU\0", 4)) {
-      std::string id;
-      for (const char byte : notes.substr(data, header.n_descsz)) {
-        id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-      }
-      return id;
+      return hexadecimal(std::as_bytes(std::span(notes.substr(data, header.n_descsz))));
     }
     notes.remove_prefix(end);
   }

@@ -31,7 +31,7 @@ class KernelCode {
   template <typename BuildId>
   KernelCode(symbols::KernelSymbols symbols, std::vector<KernelModule> modules, BuildId build_id)
       : symbols_(std::move(symbols)) {
-    begin_ = symbols_.address_of("_stext");
+    begin_ = symbols_.text_begin();
     kernel_ = {ImageKind::kernel, "[kernel]", build_id("")};
     for (KernelModule& module : modules) {
       const std::string id = build_id(module.name);

@@ -87,8 +87,11 @@ void ProcessMaps::end(const perf::ThreadExitEvent& exit) {
 
 void ProcessMaps::take(const perf::Event& event) {
   if (const auto* map = std::get_if<perf::MapEvent>(&event)) {
+    // The kernel's records call memory without a file "//anon", which /proc does not.
+    const bool is_nameless = map->inode == 0 && !map->path.starts_with('[');
     insert(processes_[map->process].code, map->start,
-           {map->start + map->length, map->file_offset, map->path});
+           {map->start + map->length, is_nameless ? 0 : map->file_offset,
+            is_nameless ? std::string() : map->path});
   } else if (const auto* start = std::get_if<perf::ThreadStartEvent>(&event)) {
     begin(*start);
   } else if (const auto* exit = std::get_if<perf::ThreadExitEvent>(&event)) {

@@ -77,12 +77,13 @@ class Recorder {
                              : period_for(summary_.sample_cost_ns, options.budget);
     perf::Session& events =
         watch.open({.sampling = false, .wake_edges = false, .peers = false, .tasks = true});
-    counts_.emplace(options.all ? nullptr : events.process_bits(), summary_.period_ns,
-                    options.seed);
+    counts_.emplace(options.all ? nullptr : events.process_bits(), watch.set().takes_children(),
+                    summary_.period_ns, options.seed);
   }
 
   RecordSummary run() {
     epoch_ = database_.begin_epoch("", realtime_now());
+    remove_old();
     watch_.events().start();
     counts_->enable(true);
     begin_ns_ = drained_ns_ = merged_ns_ = epoch_ns_ = monotonic_now();
@@ -141,10 +142,13 @@ class Recorder {
     merge();
     epoch_ = database_.begin_epoch(name, realtime_now());
     epoch_ns_ = monotonic_now();
-    if (options_.keep_ns > 0 || options_.most_bytes > 0) {
-      const std::int64_t oldest_ns = options_.keep_ns > 0 ? realtime_now() - options_.keep_ns : 0;
-      database_.remove_old(oldest_ns, options_.most_bytes);
-    }
+    remove_old();
+  }
+
+  void remove_old() {
+    if (options_.keep_ns <= 0 && options_.most_bytes == 0) return;
+    const std::int64_t oldest_ns = options_.keep_ns > 0 ? realtime_now() - options_.keep_ns : 0;
+    database_.remove_old(oldest_ns, options_.most_bytes);
   }
 
   void drain() {
@@ -154,23 +158,19 @@ class Recorder {
     kept_.end_ns = realtime_now();
     const std::vector<perf::CountedPlace> counted = counts_->drain();
     for (const perf::CountedPlace& each : counted) summary_.samples += each.samples;
-    const std::uint64_t unknown = images_.add(counted, maps_, fresh_);
+    const std::uint64_t unknown = images_.add(counted, maps_, options_.label, kept_.profile);
     lose("unknown", unknown);
     summary_.unknown += unknown;
-    lose("unplaced", counts_->unplaced());
+    const std::uint64_t unplaced = counts_->unplaced();
+    lose("unplaced", unplaced);
+    summary_.lost += unplaced;
     const auto records = watch_.events().losses().records_lost;
     if (records != records_lost_) lose("records", records - std::exchange(records_lost_, records));
-    for (auto& [key, counts] : std::exchange(fresh_, {})) {
-      add({key.image, key.event, options_.label}, counts);
-    }
+    for (auto& [image, names] : images_.take_names()) kept_.names[image].merge(names);
     maps_.forget_ended();
     compiled_.forget_ended();
     write();
     hooks_.show(fmt::format("{} s, {} samples", (now_ns - begin_ns_) / kSecond, summary_.samples));
-  }
-
-  void add(const ProfileKey& key, const Counts& counts) {
-    causalctl::continuous::add(kept_.profile[key], counts);
   }
 
   void lose(const char* kind, std::uint64_t count) {
@@ -181,7 +181,6 @@ class Recorder {
   void write() {
     try {
       database_.add(epoch_, kept_);
-      for (const auto& [image, names] : images_.take_names()) database_.add_names(image, names);
       kept_ = {};
       if (std::exchange(is_in_memory_, false)) log::note("{}: is written again", database_.file());
     } catch (const Error& error) {
@@ -232,7 +231,6 @@ class Recorder {
   std::optional<perf::CoreCounts> counts_;
   RecordSummary summary_;
   std::int64_t epoch_ = 0;
-  Profile fresh_;
   Drain kept_;  // that is not written yet
   std::uint64_t records_lost_ = 0;
   bool is_in_memory_ = false;

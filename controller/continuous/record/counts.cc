@@ -14,6 +14,12 @@ Count sum_of(const Counts& counts) {
   return sum;
 }
 
+std::string padded_build_id(std::string build_id) {
+  constexpr std::size_t kDigits = 40;
+  if (!build_id.empty() && build_id.size() < kDigits) build_id.resize(kDigits, '0');
+  return build_id;
+}
+
 const Name* name_at(const Names& names, Address offset) {
   const auto after = names.upper_bound(offset);
   if (after == names.begin()) return nullptr;

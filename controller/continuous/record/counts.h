@@ -68,6 +68,10 @@ struct ProfileKey {
 };
 using Profile = std::map<ProfileKey, Counts>;
 
+// Returns the build-id as the kernel tells it: with zeros up to 20 bytes, which some linkers' do
+// not have. Empty if it is empty. Pure.
+std::string padded_build_id(std::string build_id);
+
 // What is missing, by kind.
 using Losses = std::map<std::string, std::uint64_t>;
 

@@ -40,6 +40,7 @@ CREATE TABLE fresh (
   id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL REFERENCES epoch,
   image INTEGER NOT NULL REFERENCES image, event TEXT NOT NULL, label TEXT NOT NULL,
   samples INTEGER NOT NULL, counts BLOB NOT NULL);
+CREATE INDEX fresh_by_key ON fresh (epoch, image, event, label);
 CREATE TABLE request (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, text TEXT NOT NULL);
 CREATE TABLE loss (
   epoch INTEGER NOT NULL REFERENCES epoch, kind TEXT NOT NULL, count INTEGER NOT NULL,
@@ -56,12 +57,6 @@ Fd lock_of(const std::string& path) {
   if (errno != EWOULDBLOCK) throw Error::from_errno(fmt::format("flock({}.lock)", path), errno);
   throw Error(fmt::format("another recorder writes {}", path),
               "end it, or record into another folder");
-}
-
-std::vector<std::byte> encoded_sum(std::span<const std::byte> left, const Counts& right) {
-  Counts sum = left.empty() ? Counts() : decode(left);
-  add(sum, right);
-  return encode(sum);
 }
 
 }  // namespace
@@ -211,7 +206,6 @@ std::int64_t Database::id_of(const Image& image) {
 }
 
 void Database::add(std::int64_t epoch, const Drain& drain) {
-  const auto known = ids_;  // what is not written is not known afterwards
   try {
     connection_.in_transaction([&] {
       for (const auto& [key, counts] : drain.profile) {
@@ -224,6 +218,7 @@ void Database::add(std::int64_t epoch, const Drain& drain) {
             .bind(encode(counts))
             .run();
       }
+      for (const auto& [image, names] : drain.names) add_names(image, names);
       for (const auto& [kind, count] : drain.losses) {
         Statement(connection_, R"(
 INSERT INTO loss VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count)")
@@ -240,23 +235,21 @@ UPDATE epoch SET end_ns = ?, recorded_ns = recorded_ns + ? WHERE id = ?)")
           .run();
     });
   } catch (const Error&) {
-    ids_ = known;
+    ids_.clear();  // some may not be written
     throw;
   }
 }
 
 void Database::add_names(const Image& image, const Names& names) {
-  connection_.in_transaction([&] {
-    const std::int64_t id = id_of(image);
-    for (const auto& [begin, name] : names) {
-      Statement(connection_, "INSERT OR REPLACE INTO name VALUES (?, ?, ?, ?)")
-          .bind(id)
-          .bind(static_cast<std::int64_t>(begin))
-          .bind(static_cast<std::int64_t>(name.size))
-          .bind(std::string_view(name.text))
-          .run();
-    }
-  });
+  const std::int64_t id = id_of(image);
+  for (const auto& [begin, name] : names) {
+    Statement(connection_, "INSERT OR REPLACE INTO name VALUES (?, ?, ?, ?)")
+        .bind(id)
+        .bind(static_cast<std::int64_t>(begin))
+        .bind(static_cast<std::int64_t>(name.size))
+        .bind(std::string_view(name.text))
+        .run();
+  }
 }
 
 Names Database::names(const Image& image) const {
@@ -285,22 +278,14 @@ void Database::merge() {
             .bind(std::string_view(groups.text(3)));
       };
       Counts sum;
-      Statement fresh(connection_, R"(
-SELECT counts FROM fresh WHERE epoch = ? AND image = ? AND event = ? AND label = ?)");
-      bind_key(fresh);
-      while (fresh.step()) causalctl::continuous::add(sum, decode(fresh.bytes(0)));
-      Statement before(connection_, R"(
-SELECT counts FROM profile WHERE epoch = ? AND image = ? AND event = ? AND label = ?)");
-      bind_key(before);
-      const auto counts =
-          encoded_sum(before.step() ? before.bytes(0) : std::span<const std::byte>(), sum);
-      Statement merged(connection_, R"(
-INSERT INTO profile VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET samples = samples + excluded.samples, counts = excluded.counts)");
-      bind_key(merged)
-          .bind(static_cast<std::int64_t>(sum_of(sum).samples))
-          .bind(std::span(counts))
-          .run();
+      Statement rows(connection_, R"(
+SELECT counts FROM fresh WHERE epoch = ?1 AND image = ?2 AND event = ?3 AND label = ?4
+UNION ALL
+SELECT counts FROM profile WHERE epoch = ?1 AND image = ?2 AND event = ?3 AND label = ?4)");
+      bind_key(rows);
+      while (rows.step()) causalctl::continuous::add(sum, decode(rows.bytes(0)));
+      Statement merged(connection_, "INSERT OR REPLACE INTO profile VALUES (?, ?, ?, ?, ?, ?)");
+      bind_key(merged).bind(static_cast<std::int64_t>(sum_of(sum).samples)).bind(encode(sum)).run();
     }
     connection_.execute("DELETE FROM fresh");
   });

@@ -24,6 +24,7 @@ struct Drain {
   std::int64_t end_ns = 0;      // since 1970
   Nanoseconds recorded_ns = 0;  // how long it has recorded
   Profile profile = {};
+  std::map<Image, Names> names = {};
   Losses losses = {};
 };
 
@@ -65,7 +66,6 @@ class Database {
   std::int64_t begin_epoch(const std::string& name, std::int64_t now_ns);
 
   void add(std::int64_t epoch, const Drain& drain);
-  void add_names(const Image& image, const Names& names);
   void merge();  // what drains have added since the last time
   // Returns the sum over these epochs.
   Profile profile(const std::vector<std::int64_t>& epochs) const;
@@ -88,6 +88,7 @@ class Database {
 
   void create(const Host& host);
   void require_version() const;
+  void add_names(const Image& image, const Names& names);
   std::int64_t id_of(const Image& image);
   std::map<std::int64_t, Image> images() const;
   std::optional<std::int64_t> oldest_but_last() const;

@@ -7,7 +7,13 @@
 // clang-format off
 #include <linux/ptrace.h>
 #include <linux/bpf_perf_event.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
 // clang-format on
+
+struct task_struct {
+  int tgid;
+} __attribute__((preserve_access_index));
 
 const volatile __u32 all_processes;  // not those that are watched alone
 
@@ -65,6 +71,15 @@ int causalctl_counts(struct bpf_perf_event_data* context) {
                        period_of[bpf_get_smp_processor_id() & (COUNTED_CORES - 1)]);
   known->address = address;
   known->process = process;
+  return 0;
+}
+
+// The child of a process that is sampled is, too, from before it runs.
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(causalctl_child, struct task_struct* parent, struct task_struct* child) {
+  struct WatchedProcesses* set = watched();
+  if (!set || parent->tgid == child->tgid) return 0;
+  if (has_process(set->sampled, parent->tgid)) add_process(set->sampled, child->tgid);
   return 0;
 }
 

@@ -75,7 +75,9 @@ TEST_CASE("Epochs are apart, and the oldest are removed", "[continuous]") {
     database.add(epochs.back(), drain);
     database.merge();
   }
-  database.add_names(kLibrary, {{0x10, {8, "f"}}});
+  Drain names;
+  names.names[kLibrary] = {{0x10, {8, "f"}}};
+  database.add(epochs.back(), names);
   CHECK(database.profile({epochs[1]}).at({kServer}).at(0x10).samples == 2);
   CHECK(database.profile({epochs[1], epochs[2]}).at({kServer}).at(0x10).samples == 5);
   CHECK(database.names(kLibrary) == Names{{0x10, {8, "f"}}});

@@ -7,6 +7,7 @@ namespace causalctl::continuous {
 namespace {
 
 constexpr const char* kSymbols =
+    "ffffffff81000000 T startup_64\n"
     "ffffffff81000000 T _stext\n"
     "ffffffff81000100 T sys_read\n"
     "ffffffff81000200 T sys_write\n"
@@ -76,12 +77,12 @@ TEST_CASE("A place in a file is one offset, however the kernel told it", "[conti
   Sources sources;
   ImageTable table(kernel(), sources.functions());
   perf::CountedPlace by_build_id = counted(0x1234, 3);
-  by_build_id.build_id = "cafe";
+  by_build_id.build_id = padded_build_id("cafe");
   by_build_id.latest = 0x400234;
   Profile profile;
-  CHECK(table.add({by_build_id, counted(0x400234, 2), counted(0x400235)}, some_maps(), profile) ==
-        0);
-  const Image node = {ImageKind::file, "/usr/bin/node", "cafe"};
+  CHECK(table.add({by_build_id, counted(0x400234, 2), counted(0x400235)}, some_maps(), "",
+                  profile) == 0);
+  const Image node = {ImageKind::file, "/usr/bin/node", padded_build_id("cafe")};
   REQUIRE(profile.size() == 1);
   CHECK(profile.at({node}).at(0x1234).samples == 5);
   CHECK(profile.at({node}).at(0x1235).samples == 1);
@@ -95,7 +96,7 @@ TEST_CASE("The kernel and its modules have places of their own, and names", "[co
   perf::CountedPlace in_module = counted(0xffffffffc0000020);
   in_kernel.in_kernel = in_module.in_kernel = true;
   Profile profile;
-  table.add({in_kernel, in_module}, some_maps(), profile);
+  table.add({in_kernel, in_module}, some_maps(), "", profile);
   const Image image = {ImageKind::kernel, "[kernel]", "aa"};
   const Image module = {ImageKind::module, "[ext4]", "bb"};
   CHECK(profile.at({image}).contains(0x150));
@@ -103,7 +104,7 @@ TEST_CASE("The kernel and its modules have places of their own, and names", "[co
   const auto names = table.take_names();
   CHECK(names.at(image) == Names{{0x100, {0x100, "sys_read"}}});
   CHECK(names.at(module) == Names{{0x10, {0x80, "in_module"}}});
-  table.add({in_kernel}, some_maps(), profile);
+  table.add({in_kernel}, some_maps(), "", profile);
   CHECK(table.take_names().empty());  // they are told once
 }
 
@@ -114,7 +115,7 @@ TEST_CASE("Compiled code is counted by name, as earlier recorders did", "[contin
   Profile profile;
   const auto unknown =
       table.add({counted(0x700010), counted(0x715000), counted(0x716000), counted(0x725000)},
-                some_maps(), profile);
+                some_maps(), "", profile);
   CHECK(unknown == 0);
   const Image jit = {ImageKind::compiled, "[jit] node", ""};
   CHECK(profile.at({jit}) == Counts{{1, {1, kMillisecond}}, {2, {2, 2 * kMillisecond}}});
@@ -127,9 +128,9 @@ TEST_CASE("Code that is nowhere is unknown", "[continuous]") {
   Sources sources;
   ImageTable table(kernel(), sources.functions());
   Profile profile;
-  CHECK(table.add({counted(0x100, 4)}, some_maps(), profile) == 4);
+  CHECK(table.add({counted(0x100, 4)}, some_maps(), "", profile) == 4);
   CHECK(profile.empty());
-  CHECK(table.add({counted(0x600010)}, some_maps(), profile) == 0);
+  CHECK(table.add({counted(0x600010)}, some_maps(), "", profile) == 0);
   CHECK(profile.contains({{ImageKind::anonymous, "[vdso]", ""}}));
 }
 

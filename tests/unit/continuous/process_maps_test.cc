@@ -13,6 +13,7 @@ perf::MapEvent map_of(Pid process, Address begin, std::uint64_t length, const ch
   event.start = begin;
   event.length = length;
   event.path = path;
+  event.inode = std::string(path) == "//anon" ? 0 : 1;
   event.file_offset = offset;
   return event;
 }
@@ -49,6 +50,16 @@ TEST_CASE("Later mappings take the place of earlier ones", "[continuous]") {
   maps.take(perf::Event(map_of(7, 0x800, 0x10000, "/c")));
   CHECK(path_at(maps, 7, 0x3000) == "/c");
   CHECK(path_at(maps, 8, 0x3000) == "none");
+}
+
+TEST_CASE("Memory without a file has no path", "[continuous]") {
+  ProcessMaps maps;
+  maps.take(perf::Event(start_of(7, 1)));
+  maps.take(perf::Event(map_of(7, 0x1000, 0x1000, "//anon", 0x1000)));
+  const auto found = maps.find(7, 0x1800);
+  REQUIRE(found.code != nullptr);
+  CHECK(found.code->path.empty());
+  CHECK(found.code->offset == 0);
 }
 
 TEST_CASE("A child has its parent's mappings, and an exec ends them", "[continuous]") {

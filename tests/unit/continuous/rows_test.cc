@@ -54,6 +54,20 @@ TEST_CASE("A profile is summed by function, image or label", "[continuous]") {
   CHECK(rows_of({}, "cpu", By::function, name_of).rows.empty());
 }
 
+// Otherwise epochs with shorter periods would outweigh others.
+TEST_CASE("A share is one of the time, whatever its samples stand for", "[continuous]") {
+  Profile profile;
+  profile[{kServer}] = {{0x10, {1000, 100 * kMillisecond}}};
+  profile[{kLibrary}] = {{0x10, {100, 100 * kMillisecond}}};
+  const Rows rows = rows_of(profile, "cpu", By::image, name_of);
+  REQUIRE(rows.rows.size() == 2);
+  for (const Row& row : rows.rows) {
+    CHECK(row.share.value == Approx(0.5));
+    // As much is known as from 364 samples of equal weight.
+    CHECK(row.share.high - row.share.low == Approx(2 * 0.0511).margin(0.001));
+  }
+}
+
 TEST_CASE("Epochs are chosen by number, name, and time", "[continuous]") {
   const std::int64_t day_ns = 24 * 3600 * kSecond;
   const std::int64_t now_ns = 20'000 * day_ns + 12 * 3600 * kSecond;

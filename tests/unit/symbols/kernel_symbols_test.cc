@@ -35,4 +35,19 @@ TEST_CASE("Where the kernel hides addresses nothing is known", "[symbols]") {
   CHECK(KernelSymbols().find(0xffffffff81000000).empty());
 }
 
+TEST_CASE("A function of the kernel has an end, and its code a beginning", "[symbols]") {
+  const auto symbols = KernelSymbols::parse(
+      "ffffffff81000000 T startup_64\n"
+      "ffffffff81000000 T _stext\n"
+      "ffffffff81000100 T next\n");
+  CHECK(symbols.text_begin() == 0xffffffff81000000);
+  const auto function = symbols.function_at(0xffffffff81000010);
+  REQUIRE(function);
+  CHECK(function->begin == 0xffffffff81000000);
+  CHECK(function->end == 0xffffffff81000100);
+  CHECK(function->name == "startup_64");
+  CHECK_FALSE(symbols.function_at(0xffffffff80000000));
+  CHECK(KernelSymbols().text_begin() == 0);
+}
+
 }  // namespace causalctl::symbols
