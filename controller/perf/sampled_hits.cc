@@ -11,6 +11,7 @@
 namespace causalctl::perf {
 namespace {
 
+constexpr std::uint64_t kAllOf = 3'000;  // so many hits of an event are all sampled
 // Of all events from one reading to the next. So many fit into the ring of a core, and a rare event
 // finds room beside frequent ones.
 constexpr unsigned kMostCopies = STACK_PIECES / STACK_MOST_PIECES;
@@ -98,12 +99,15 @@ void SampledHits::follow_cores() {
   }
 }
 
-// Shares the copies out among the events.
+// Shares the copies out among the events. One alone may fill the ring of each core: where another
+// core had taken its copies, it would have none on a core whose hits then no sample stands for.
 void SampledHits::allow_copies() {
   const auto is_open = [](const auto& each) { return each.second.is_open; };
   const auto open = static_cast<unsigned>(std::count_if(events_.begin(), events_.end(), is_open));
+  if (open == 0) return;
+  const std::uint32_t most = open == 1 ? INT32_MAX : kMostCopies / open;
   for (const auto& [tag, event] : events_) {
-    if (event.is_open) uprobes_.allow_copies(event.kernel_tag, kMostCopies / open);
+    if (event.is_open) uprobes_.allow_copies(event.kernel_tag, most);
   }
 }
 
@@ -184,7 +188,8 @@ void SampledHits::adapt(unsigned most) {
   if (open == 0) return;
   const unsigned part = std::max(1U, most / open);
   for (auto& [tag, event] : events_) {
-    if (event.is_open && event.part.adapt(std::exchange(event.seen, 0), part)) use(event, tag);
+    const unsigned seen = std::exchange(event.seen, 0);
+    if (event.is_open && count(tag) > kAllOf && event.part.adapt(seen, part)) use(event, tag);
   }
 }
 

@@ -185,7 +185,10 @@ TEST_CASE("Switches in and out alternate, and a sleeper is blocked, not preempte
   std::vector<Event> events;
   REQUIRE(drain_until(session, events, ended));
   const auto switches = only<SwitchEvent>(events);
+  const bool by_bpf = session.scheduler_trial() && session.scheduler_trial()->is_seen();
   for (std::size_t i = 1; i < switches.size(); ++i) {
+    CAPTURE(by_bpf, session.losses().records_lost, i, switches.size(), switches[i].cpu,
+            switches[i].time_ns - switches[i - 1].time_ns);
     REQUIRE((switches[i].kind == SwitchKind::in) != (switches[i - 1].kind == SwitchKind::in));
   }
   const auto blocked = std::count_if(switches.begin(), switches.end(), [](const auto& each) {
