@@ -12,6 +12,7 @@ namespace causalctl::perf {
 namespace {
 
 constexpr std::uint64_t kAllOf = 3'000;  // so many hits of an event are all sampled
+
 // Of all events from one reading to the next. So many fit into the ring of a core, and a rare event
 // finds room beside frequent ones.
 constexpr unsigned kMostCopies = STACK_PIECES / STACK_MOST_PIECES;
