@@ -110,4 +110,31 @@ std::vector<double> holm(std::span<const double> p_values) {
   return adjusted;
 }
 
+std::vector<double> benjamini_hochberg(std::span<const double> p_values) {
+  std::vector<std::size_t> order(p_values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return p_values[a] > p_values[b]; });
+  std::vector<double> adjusted(p_values.size());
+  double smallest = 1;
+  for (std::size_t i = 0; i < order.size(); ++i) {  // from the largest
+    const auto rank = static_cast<double>(order.size() - i);
+    smallest = std::min(smallest, p_values[order[i]] * static_cast<double>(order.size()) / rank);
+    adjusted[order[i]] = smallest;
+  }
+  return adjusted;
+}
+
+double chi_square_tail(double value, std::size_t degrees_of_freedom) {
+  if (value <= 0) return 1;
+  const double half = value / 2;
+  const bool is_odd = degrees_of_freedom % 2 == 1;
+  double tail = is_odd ? std::erfc(std::sqrt(half)) : std::exp(-half);
+  for (std::size_t freedom = is_odd ? 1 : 2; freedom < degrees_of_freedom; freedom += 2) {
+    const double power = static_cast<double>(freedom) / 2;
+    tail += std::exp(power * std::log(half) - half - std::lgamma(power + 1));
+  }
+  return std::min(1.0, tail);
+}
+
 }  // namespace causalctl::statistics

@@ -4,7 +4,8 @@
 // Sources: Abramowitz & Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4 for
 // Student's t; Huber, Robust Statistics (1981), §3.2 for the clipped mean and §7.10 for its
 // pseudo-values; Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian
-// Journal of Statistics 6 (1979).
+// Journal of Statistics 6 (1979); Benjamini & Hochberg, "Controlling the False Discovery Rate",
+// Journal of the Royal Statistical Society B 57 (1995).
 #pragma once
 
 #include <cstddef>
@@ -42,5 +43,13 @@ double clipped(double residual, double deviation);
 // the probability of any false rejection is at most the level, however the tests depend on each
 // other.
 std::vector<double> holm(std::span<const double> p_values);
+// Adjusts p-values by the method of Benjamini and Hochberg. If each test is rejected whose result
+// is at most the level, false rejections are that share of all at most, on average, where tests do
+// not depend on each other.
+std::vector<double> benjamini_hochberg(std::span<const double> p_values);
+
+// Returns how probable it is that a chi-square variable is larger (Abramowitz & Stegun, 26.4.4,
+// 26.4.5 and 26.4.8). REQUIRES: at least 1 degree of freedom.
+double chi_square_tail(double value, std::size_t degrees_of_freedom);
 
 }  // namespace causalctl::statistics

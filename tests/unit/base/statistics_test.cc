@@ -1,5 +1,6 @@
 #include "controller/base/statistics.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 #include <vector>
@@ -58,6 +59,26 @@ TEST_CASE("Holm's adjustment", "[causal]") {
   CHECK(adjusted[2] == Approx(0.5));
   CHECK(holm(std::vector<double>{0.7, 0.8})[0] == 1);
   CHECK(holm(std::vector<double>{}).empty());
+}
+
+TEST_CASE("The false discovery rate is that of Benjamini and Hochberg", "[statistics]") {
+  // Their example (1995, §3.1): of 15 hypotheses the four smallest are rejected at 5 %.
+  const std::vector<double> p = {0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
+                                 0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
+  const auto adjusted = statistics::benjamini_hochberg(p);
+  CHECK(std::count_if(adjusted.begin(), adjusted.end(), [](double each) { return each <= 0.05; }) ==
+        4);
+  CHECK(adjusted[3] == Approx(0.0095 * 15 / 4));
+  CHECK(adjusted[14] == Approx(1));
+}
+
+TEST_CASE("Chi-square has the tails of its tables", "[statistics]") {
+  // Abramowitz & Stegun, table 26.8.
+  CHECK(statistics::chi_square_tail(11.0705, 5) == Approx(0.05).margin(1e-6));
+  CHECK(statistics::chi_square_tail(3.84146, 1) == Approx(0.05).margin(1e-6));
+  CHECK(statistics::chi_square_tail(9.21034, 2) == Approx(0.01).margin(1e-6));
+  CHECK(statistics::chi_square_tail(51.1790, 24) == Approx(0.001).margin(1e-6));
+  CHECK(statistics::chi_square_tail(0, 3) == 1);
 }
 
 }  // namespace causalctl::statistics

@@ -6,6 +6,14 @@
 
 namespace causalctl::report {
 
+TEST_CASE("A length of time is in the unit in which it has three digits", "[report]") {
+  CHECK(duration(999'400) == "999 µs");
+  CHECK(duration(999'800) == "1 ms");
+  CHECK(duration(999'400'000) == "999 ms");
+  CHECK(duration(999'600'000) == "1.0 s");
+  CHECK(duration(95 * kSecond) == "1 min 35 s");
+}
+
 TEST_CASE("names cannot command the terminal", "[report]") {
   CHECK(printable("plain é … 漢") == "plain é … 漢");
   CHECK(printable("\033[2Ja\tb\n\x7f") == "?[2Ja?b??");

@@ -209,7 +209,7 @@ TEST_CASE("rules are those of libdw", "[unwind]") {
         ++rows;
       }
     }
-    CHECK(rows > 20);
+    CHECK(rows + 2 >= image.unwind_table()->count);  // a row or more for each function
     CHECK(different == 0);
   }
 }
