@@ -93,6 +93,8 @@ int run(int argc, char** argv) {
   causalctl::commands::add_callpath(app, selected, causalctl::commands::after_dashes(words));
   causalctl::commands::add_record(app, selected, causalctl::commands::after_dashes(words));
   causalctl::commands::add_prof(app, selected);
+  causalctl::commands::add_stats(app, selected);
+  causalctl::commands::add_diff(app, selected);
   causalctl::commands::add_db(app, selected);
   causalctl::commands::add_points(app, selected);
   causalctl::commands::add_stacks(app, selected);

@@ -16,6 +16,7 @@ Nanoseconds read_clock(clockid_t clock) {
 
 Nanoseconds monotonic_now() { return read_clock(CLOCK_MONOTONIC); }
 Nanoseconds realtime_now() { return read_clock(CLOCK_REALTIME); }
+Nanoseconds boottime_now() { return read_clock(CLOCK_BOOTTIME); }
 Nanoseconds process_cpu_now() { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
 void sleep_until(Nanoseconds deadline_ns) {

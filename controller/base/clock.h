@@ -9,6 +9,7 @@ namespace causalctl {
 
 Nanoseconds monotonic_now();                // CLOCK_MONOTONIC
 Nanoseconds realtime_now();                 // CLOCK_REALTIME, ns since 1970
+Nanoseconds boottime_now();                 // CLOCK_BOOTTIME, which goes on in suspend
 Nanoseconds process_cpu_now();              // CPU time of all threads of this process
 void sleep_until(Nanoseconds deadline_ns);  // CLOCK_MONOTONIC; returns early on a signal
 

@@ -161,6 +161,7 @@ void write_callpath_difference(callpath::ReadLog before, callpath::ReadLog after
                                                {view.epoch, view.metric, view.per});
   callpath::apply(view.filters, sides.profile);
   model::check_comparable(sides);
+  if (!view.more_parts.empty()) sides.more_parts = view.more_parts;
   for (auto& [side, warnings] :
        {std::pair(&sides.before, &before.warnings), std::pair(&sides.after, &after.warnings)}) {
     for (const std::string& text : texts_of(*warnings)) side->head.warnings.push_back(text);

@@ -32,6 +32,8 @@ struct CallpathView {
   std::vector<std::string> diff;  // logs of the recordings with which to compare; empty for none
   std::string causal;             // log of a causal profile, to rank paths by gain; empty for none
   std::string per;                // what is divided by (callpath/present_sides.h); empty for shares
+  // How a comparison gets more parts (report/callpath/sides.h); empty for what is usual.
+  std::string more_parts = {};
 };
 
 // Throws UsageError. `path` is where the report goes: no binary format and no page goes to a

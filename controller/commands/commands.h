@@ -12,11 +12,13 @@ void add_attach(CLI::App& app, Command& selected);
 void add_run(CLI::App& app, Command& selected, std::vector<std::string> program);
 void add_callpath(CLI::App& app, Command& selected, std::vector<std::string> program);
 void add_db(CLI::App& app, Command& selected);
+void add_diff(CLI::App& app, Command& selected);
 void add_doctor(CLI::App& app, Command& selected);
 void add_points(CLI::App& app, Command& selected);
 void add_prof(CLI::App& app, Command& selected);
 void add_record(CLI::App& app, Command& selected, std::vector<std::string> program);
 void add_report(CLI::App& app, Command& selected);
 void add_stacks(CLI::App& app, Command& selected);
+void add_stats(CLI::App& app, Command& selected);
 
 }  // namespace causalctl::commands

@@ -14,6 +14,8 @@
 #include "controller/base/log.h"
 #include "controller/base/printable.h"
 #include "controller/commands/commands.h"
+#include "controller/commands/db_export.h"
+#include "controller/commands/epochs_as_paths.h"
 #include "controller/commands/output.h"
 #include "controller/continuous/analysis/epoch_choice.h"
 #include "controller/continuous/record/database.h"
@@ -30,6 +32,8 @@ constexpr Nanoseconds kAskEvery = 50 * kMillisecond;
 struct DbArguments {
   std::string folder;
   std::vector<std::string> words;  // the action, and what it is given
+  std::string epoch;               // what is exported; "all" if it is empty
+  ExportOptions exported;
 };
 
 std::string losses_text(const continuous::Losses& losses) {
@@ -72,9 +76,15 @@ void ask(const std::string& file, const continuous::Request& request) {
   auto database = Database::beside(file);
   const std::int64_t asked = database.ask(request);
   const Nanoseconds until_ns = monotonic_now() + kAnswerPatience;
-  while (database.is_open(asked)) {
+  while (true) {
+    if (const auto answer = database.answer(asked)) {
+      database.withdraw(asked);
+      if (answer->empty()) return;
+      throw Error(fmt::format("the recorder could not do it: {}", *answer),
+                  "what it has recorded is kept in its memory until it can be written");
+    }
     if (monotonic_now() >= until_ns || !Database::is_recording(file)) {
-      database.finish({.id = asked});
+      database.withdraw(asked);
       throw Error(fmt::format("the recorder of {} has not answered", file),
                   "is it stopped, or has it ended just now? causalctl db DIR status tells");
     }
@@ -82,11 +92,17 @@ void ask(const std::string& file, const continuous::Request& request) {
   }
 }
 
-void begin_epoch(const std::string& file, const std::string& name) {
-  if (Database::is_recording(file)) {
-    return ask(file, {.kind = continuous::Request::Kind::epoch, .text = name});
+// In all that are being recorded; others may be of other hosts.
+void begin_epoch(const std::vector<std::string>& files, const std::string& name) {
+  bool is_begun = false;
+  for (const std::string& file : files) {
+    if (!Database::is_recording(file)) continue;
+    ask(file, {.kind = continuous::Request::Kind::epoch, .text = name});
+    is_begun = true;
   }
-  throw Error(fmt::format("nobody records into {}", file),
+  if (is_begun) return;
+  throw Error(fmt::format("nobody records into {}{}", files.front(),
+                          files.size() == 1 ? "" : " or the others"),
               "each `causalctl record` begins an epoch; while it runs, this begins another one");
 }
 
@@ -102,14 +118,23 @@ ExitCode run(const DbArguments& arguments) {
     throw UsageError(fmt::format("db {}: one word too many: {}", action, arguments.words.back()),
                      "causalctl db --help");
   }
-  const std::string name = arguments.words.size() > 1 ? arguments.words[1] : "";
-  for (const std::string& file : Database::files_in(arguments.folder)) {
+  if (action == "export") {
+    check_export(arguments.exported);
+    const auto databases = open_databases(arguments.folder);
+    export_epochs(choose_hosts(databases, arguments.epoch.empty() ? "all" : arguments.epoch),
+                  arguments.exported);
+    return ExitCode::ok;
+  }
+  const auto files = Database::files_in(arguments.folder);
+  if (takes_name) {
+    begin_epoch(files, arguments.words.size() > 1 ? arguments.words[1] : "");
+    return ExitCode::ok;
+  }
+  for (const std::string& file : files) {
     if (action == "status") {
       write_output("", status_of(file));
     } else if (action == "list") {
       write_output("", list_of(file));
-    } else if (action == "epoch") {
-      begin_epoch(file, name);
     } else if (action == "flush") {
       flush(file);
     } else if (action == "check") {
@@ -117,7 +142,7 @@ ExitCode run(const DbArguments& arguments) {
       write_output("", fmt::format("{}: ok\n", file));
     } else {
       throw UsageError(fmt::format("db {}: no such action", action),
-                       "status, list, epoch [NAME], flush or check");
+                       "status, list, epoch [NAME], flush, check or export");
     }
   }
   return ExitCode::ok;
@@ -133,13 +158,26 @@ void add_db(CLI::App& app, Command& selected) {
       "  list          the epochs, with their losses\n"
       "  epoch [NAME]  begin a new epoch in what is being recorded\n"
       "  flush         write and merge what was recorded until now\n"
-      "  check         look for damage\n\n"
+      "  check         look for damage\n"
+      "  export        write profiles for other programs; json has a line for each function of "
+      "each\n"
+      "                epoch, the other formats have all epochs together\n\n"
       "Examples:\n"
       "  causalctl db profiles list\n"
-      "  causalctl db profiles epoch 'before the release'");
+      "  causalctl db profiles epoch 'before the release'\n"
+      "  causalctl db profiles export --epoch today --format pprof -o today.pb.gz");
   auto arguments = std::make_shared<DbArguments>();
   add_word(sub, "DIR", arguments->folder, "", "the folder that `causalctl record --db` writes");
   add_words(sub, "ACTION", arguments->words, "", "what to do, see below");
+  OptionGroup exported(sub, "Export");
+  exported.value("--epoch", arguments->epoch, "EPOCH",
+                 "last, all, today, a name, a number, or a span of time [all]");
+  exported.value("--label", arguments->exported.label, "NAME",
+                 "only what was recorded with this label");
+  exported.value("--format", arguments->exported.format, "FORMAT",
+                 "json, folded, pprof, speedscope, firefox, callgrind, hatchet or html [json]");
+  exported.value("-o,--output", arguments->exported.path, "FILE",
+                 "write to a file [standard output]");
   on_selected(sub, selected, [arguments] { return run(*arguments); });
 }
 

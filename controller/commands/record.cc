@@ -34,15 +34,17 @@ namespace causalctl::commands {
 namespace {
 
 constexpr double kMostBudget = 50;  // percent
+constexpr std::uint64_t kLeastBytes = 1'000'000;
 
 struct RecordArguments {
   SetWords set;                      // its words may be the program
   std::vector<std::string> program;  // the words after --
   std::string folder, label;
-  std::string budget = "1", period = "auto", drain = "5s", merge = "10m", epoch_every = "24h",
+  std::vector<std::string> points;
+  std::string budget = "1", period = "auto", drain = "5s", merge = "10m", epoch_every = "1h",
               keep = "7d", duration;
   std::string most_bytes = "1G";
-  bool quiet = false, verbose = false;
+  bool no_files = false, quiet = false, verbose = false;
 };
 
 double parse_budget(std::string text) {
@@ -60,8 +62,12 @@ std::uint64_t parse_bytes(const std::string& text) {
   constexpr std::uint64_t kMost = 1ULL << 20U;
   const unsigned shift = unit == "G" ? 30 : unit == "M" ? 20 : unit == "K" ? 10 : 0;
   const bool is_unit = unit.empty() || shift > 0;
-  if (number && is_unit && *number < kMost << 20U) return *number << shift;
-  throw UsageError(fmt::format("--max-size {}: not a size", text), "a number with K, M or G");
+  if (!number || !is_unit || *number >= kMost << 20U) {
+    throw UsageError(fmt::format("--max-size {}: not a size", text), "a number with K, M or G");
+  }
+  const std::uint64_t bytes = *number << shift;
+  if (bytes == 0 || bytes >= kLeastBytes) return bytes;
+  throw UsageError(fmt::format("--max-size {}: too little", text), "1M or more, or 0 for any size");
 }
 
 // Durations of days, which the settings of a profile do not need.
@@ -81,6 +87,9 @@ continuous::RecordOptions options_of(const RecordArguments& arguments) {
     if (options.period_ns < kMillisecond / 10) {
       throw UsageError("--period: less than 0.1 ms", "the kernel takes no more samples than that");
     }
+    if (options.period_ns > kSecond) {
+      throw UsageError("--period: more than 1 s", "a profile takes a thousand samples or more");
+    }
   }
   options.drain_ns = config::parse_duration(arguments.drain, "--drain");
   options.merge_ns = config::parse_duration(arguments.merge, "--merge");
@@ -88,6 +97,8 @@ continuous::RecordOptions options_of(const RecordArguments& arguments) {
   options.keep_ns = parse_long(arguments.keep, "--keep");
   options.most_bytes = parse_bytes(arguments.most_bytes);
   options.label = arguments.label;
+  options.points = arguments.points;
+  options.files = !arguments.no_files;
   options.seed = std::random_device()();
   return options;
 }
@@ -121,10 +132,11 @@ void tell(const continuous::RecordSummary& summary, const RecordArguments& argum
   log::note("to read on: causalctl prof {}", progress::in_shell_quotes(arguments.folder));
 }
 
-ExitCode record_watched(session::Watch& watch, const std::string& text, bool is_all,
-                        tracee::Guardian* guardian, const RecordArguments& arguments) {
+ExitCode record_watched(session::Watch& watch, const SetChoice& choice, tracee::Guardian* guardian,
+                        const RecordArguments& arguments) {
   continuous::RecordOptions options = options_of(arguments);
-  options.all = is_all;
+  options.all = choice.description.kind == session::SetKind::all;
+  if (choice.is_single) options.process = choice.pids.front();
   auto database = continuous::Database::record(arguments.folder, this_host());
   const std::optional<Nanoseconds> duration_ns =
       arguments.duration.empty()
@@ -140,13 +152,16 @@ ExitCode record_watched(session::Watch& watch, const std::string& text, bool is_
            (duration_ns && monotonic_now() - begin_ns >= *duration_ns);
   };
   hooks.show = [&](const std::string& how_far) {
-    if (status.due()) status.show(fmt::format("recording {}: {}", text, how_far));
+    if (status.due()) status.show(fmt::format("recording {}: {}", choice.text, how_far));
   };
   const continuous::RecordSummary summary = continuous::record(watch, database, options, hooks);
   status.clear();
   watch.end_work();
   if (!arguments.quiet) tell(summary, arguments);
-  return ExitCode::ok;
+  if (summary.unwritten == 0) return ExitCode::ok;
+  throw Error(
+      fmt::format("{}: {} samples could not be written", database.file(), summary.unwritten),
+      "the first message tells why");
 }
 
 ExitCode run(RecordArguments& arguments) {
@@ -160,15 +175,14 @@ ExitCode run(RecordArguments& arguments) {
     const SetChoice choice = choose_set(arguments.set);
     if (choice.is_single) session::require_program(choice.pids.front());
     session::Watch watch(set_of(choice), 0);
-    const bool is_all = choice.description.kind == session::SetKind::all;
-    return record_watched(watch, choice.text, is_all, nullptr, arguments);
+    return record_watched(watch, choice, nullptr, arguments);
   }
   config::Target target;
   target.command = arguments.program;
   return with_program(target, false, [&](Pid pid, tracee::Guardian& guardian) {
     const SetChoice choice = choose_program_with_children(arguments.program, pid);
     session::Watch watch(set_of(choice), pid);
-    return record_watched(watch, choice.text, false, &guardian, arguments);
+    return record_watched(watch, choice, &guardian, arguments);
   });
 }
 
@@ -196,14 +210,20 @@ void add_record(CLI::App& app, Command& selected, std::vector<std::string> progr
       "--period", arguments->period, "TIME",
       "CPU time from one sample of a core to the next; auto: as the budget lets it be [auto]");
   what.value("--label", arguments->label, "NAME", "a name for what is recorded now");
+  what.list(
+      "--progress", arguments->points, "SPEC",
+      "count a progress point, so that prof, stats and diff can tell costs per visit (--per): "
+      "code or a USDT probe of one process, or syscall:NAME; may be repeated");
   what.value("--duration", arguments->duration, "TIME", "end after this time");
   OptionGroup keeping(sub, "Database");
   keeping.value("--drain", arguments->drain, "TIME", "write this often what was counted [5s]");
   keeping.value("--merge", arguments->merge, "TIME", "merge what was written this often [10m]");
-  keeping.value("--epoch-every", arguments->epoch_every, "TIME", "begin an epoch this often [24h]");
+  keeping.value("--epoch-every", arguments->epoch_every, "TIME", "begin an epoch this often [1h]");
   keeping.value("--keep", arguments->keep, "TIME", "remove epochs that are older [7d]");
   keeping.value("--max-size", arguments->most_bytes, "SIZE",
                 "remove the oldest epochs of a larger file [1G]");
+  keeping.flag("--no-files", arguments->no_files,
+               "do not keep code and symbols of the files in which time is spent");
   OptionGroup output(sub, "Output");
   output.flag("--quiet", arguments->quiet, "no status line and no summary");
   output.flag("--verbose", arguments->verbose, "say more");

@@ -31,7 +31,7 @@ constexpr Nanoseconds kLeastCost = kMicrosecond;  // of an interrupt
 CountedPlace translated(const ::CountedPlace& place, const PlaceCount& count) {
   CountedPlace counted;
   counted.in_kernel = place.process == COUNTED_KERNEL;
-  if (place.process == 0) {
+  if (place.process == COUNTED_FILE) {
     counted.build_id = hexadecimal(std::as_bytes(std::span(place.build_id)));
   }
   counted.address = place.address;
@@ -57,14 +57,15 @@ Spun spin(Nanoseconds length_ns) {
 }  // namespace
 
 struct CoreCounts::Program {
-  Program(const ProcessBits* processes, bool children) {
+  Program(const ProcessBits* processes, const CountingOptions& options) {
     set_namespace_of(*object->rodata, getpid());
-    const bool follows = children && !namespace_of_numbers(getpid());
+    const bool follows = options.children && !namespace_of_numbers(getpid());
     bpf_program__set_autoload(object->progs.causalctl_child, follows);
     object->rodata->all_processes = processes == nullptr ? 1 : 0;
     if (processes != nullptr) {
       share_map(object->maps.watched_processes, processes->descriptor());
     }
+    bpf_map__set_max_entries(object->maps.places, options.most_places);
     object.load();
     if (follows) object.attach();
   }
@@ -74,13 +75,12 @@ struct CoreCounts::Program {
   BpfObject<core_counts_bpf> object;
 };
 
-CoreCounts::CoreCounts(std::shared_ptr<ProcessBits> processes, bool children, Nanoseconds period_ns,
-                       std::uint64_t seed)
+CoreCounts::CoreCounts(std::shared_ptr<ProcessBits> processes, const CountingOptions& options)
     : processes_(std::move(processes)),
-      period_ns_(period_ns),
-      seed_(seed),
-      program_(std::make_unique<Program>(processes_.get(), children)),
-      clocks_(period_ns, seed) {
+      period_ns_(options.period_ns),
+      seed_(options.seed),
+      program_(std::make_unique<Program>(processes_.get(), options)),
+      clocks_(options.period_ns, options.seed) {
   open_cores();
 }
 
@@ -151,7 +151,7 @@ std::uint64_t CoreCounts::unplaced() {
 Nanoseconds measure_sample_cost() {
   auto ourselves = std::make_shared<ProcessBits>();
   ourselves->sample(getpid());
-  CoreCounts counts(ourselves, false, kSpinPeriod, 1);
+  CoreCounts counts(ourselves, {.period_ns = kSpinPeriod});
   std::vector<double> costs;
   for (int i = 0; i < kSpins; ++i) {
     const Spun without = spin(kSpin);

@@ -26,13 +26,20 @@ struct CountedPlace {
   Address latest = 0;
 };
 
+struct CountingOptions {
+  Nanoseconds period_ns = kMillisecond;  // from one sample of a core to the next, on average
+  std::uint64_t seed = 1;
+  std::uint32_t most_places = 1U << 12U;  // between two drains
+  // Children of the processes are sampled from their birth on, where the kernel's numbers of
+  // processes are ours.
+  bool children = false;
+};
+
 class CoreCounts {
  public:
   // Opens everything, disabled: of those of `processes` that are sampled at any time, or of all if
-  // it is null. `children`: theirs are sampled from their birth on, where the kernel's numbers of
-  // processes are ours. Throws Error with a hint.
-  CoreCounts(std::shared_ptr<ProcessBits> processes, bool children, Nanoseconds period_ns,
-             std::uint64_t seed);
+  // it is null. Throws Error with a hint.
+  CoreCounts(std::shared_ptr<ProcessBits> processes, const CountingOptions& options);
   ~CoreCounts();
 
   void enable(bool on);

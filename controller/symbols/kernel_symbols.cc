@@ -55,6 +55,7 @@ void KernelSymbols::add_line(std::string_view line) {
   if (function.start < kFirstOfKernel || name.empty()) return;
   if (type.size() != 1 || kTypesOfCode.find(type.front()) == std::string_view::npos) return;
   if (name == "_stext") text_begin_ = function.start;
+  if (name == "_etext") text_end_ = function.start;
   function.name = static_cast<std::uint32_t>(names_.size());
   function.size = static_cast<std::uint32_t>(name.size());
   function.rank = rank_of(name, type.front());

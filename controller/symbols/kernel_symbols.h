@@ -32,7 +32,9 @@ class KernelSymbols {
     std::string_view name;
   };
   std::optional<At> function_at(Address address) const;
-  Address text_begin() const { return text_begin_; }  // of the kernel's code; 0 if it is not told
+  // Of the kernel's own code, without modules and what was made later; 0 if it is not told.
+  Address text_begin() const { return text_begin_; }
+  Address text_end() const { return text_end_; }
 
  private:
   struct Function {
@@ -45,7 +47,7 @@ class KernelSymbols {
   void add_line(std::string_view line);
   std::string_view name_of(const Function& function) const;
 
-  Address text_begin_ = 0;
+  Address text_begin_ = 0, text_end_ = 0;
   std::vector<Function> functions_;  // by their starts
   std::string names_;
 };

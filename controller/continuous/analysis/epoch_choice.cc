@@ -32,6 +32,11 @@ std::tm local(std::int64_t time_ns) {
   return time;
 }
 
+std::string formatted(const std::tm& time, const char* format) {
+  char text[32];
+  return std::string(text, strftime(text, sizeof text, format, &time));
+}
+
 // Takes "2026-11-25T10:00", with seconds or without, "2026-11-25", or "10:00" of the day.
 std::optional<std::int64_t> parse_time(const std::string& text, const std::tm& day) {
   for (const char* format : {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"}) {
@@ -82,10 +87,19 @@ std::optional<Span> parse_span(const std::string& text, std::int64_t now_ns) {
     list += fmt::format("{}{}{}{}", i == begin ? "" : ", ", epoch.id, epoch.name.empty() ? "" : " ",
                         epoch.name);
   }
-  throw UsageError(fmt::format("--epoch {}: there is no such epoch", text),
-                   fmt::format("last, all, today, a name, a number, or a span of time such as "
-                               "2026-11-25T10:00..11:00; the latest are: {}",
-                               list.empty() ? "none" : list));
+  throw UsageError(
+      fmt::format("--epoch {}: there is no such epoch", text),
+      fmt::format("last, all, today, a name, a number, a span of these (3..5) or of time "
+                  "(2026-11-25T10:00..11:00); the latest are: {}",
+                  list.empty() ? "none" : list));
+}
+
+bool is_in_span_of_numbers(std::int64_t id, const std::string& text) {
+  const std::size_t dots = text.find(kSpan);
+  if (dots == std::string::npos) return false;
+  const auto first = parse_number<std::int64_t>(text.substr(0, dots));
+  const auto last = parse_number<std::int64_t>(text.substr(dots + kSpan.size()));
+  return first && last && id >= *first && id <= *last;
 }
 
 }  // namespace
@@ -104,7 +118,9 @@ std::vector<std::int64_t> choose_epochs(const std::vector<Epoch>& epochs, const 
   } else {
     const auto number = parse_number<std::int64_t>(text);
     for (const Epoch& epoch : epochs) {
-      if (epoch.name == text || number == epoch.id) chosen.push_back(epoch.id);
+      const bool is_meant =
+          epoch.name == text || number == epoch.id || is_in_span_of_numbers(epoch.id, text);
+      if (is_meant) chosen.push_back(epoch.id);
     }
   }
   if (chosen.empty()) refuse(epochs, text);
@@ -112,10 +128,14 @@ std::vector<std::int64_t> choose_epochs(const std::vector<Epoch>& epochs, const 
 }
 
 std::string time_text(std::int64_t time_ns) {
-  const std::tm time = local(time_ns);
-  char text[32];
-  const std::size_t size = strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &time);
-  return std::string(text, size);
+  return formatted(local(time_ns), "%Y-%m-%d %H:%M:%S");
+}
+
+std::string utc_text(std::int64_t time_ns) {
+  const std::time_t seconds = time_ns / kSecond;
+  std::tm time{};
+  gmtime_r(&seconds, &time);
+  return formatted(time, "%Y-%m-%dT%H:%M:%SZ");
 }
 
 }  // namespace causalctl::continuous

@@ -1,29 +1,57 @@
 #include "controller/continuous/analysis/file_names.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <exception>
 
 #include "controller/base/base_name.h"
+#include "controller/base/error.h"
 #include "controller/base/log.h"
 
 namespace causalctl::continuous {
+namespace {
+
+Fd in_memory(const std::string& bytes) {
+  Fd file(memfd_create("causalctl", MFD_CLOEXEC));
+  if (!file) throw Error::from_errno("memfd_create", errno);
+  for (std::size_t written = 0; written < bytes.size();) {
+    const ssize_t size = write(file.get(), bytes.data() + written, bytes.size() - written);
+    if (size <= 0) throw Error::from_errno("write", errno);
+    written += static_cast<std::size_t>(size);
+  }
+  return file;
+}
+
+}  // namespace
 
 FileNames::Known& FileNames::known(const Image& image) {
   const auto [entry, is_new] = known_.try_emplace(image);
   Known& known = entry->second;
   if (!is_new) return known;
-  known.stored = stored_(image);
+  known.stored = database_.names(image);
   if (image.kind != ImageKind::file || image.build_id.empty()) return known;
   try {
-    known.file = unwind::open_module_file(image.path);
-    if (known.file.fd && padded_build_id(known.file.build_id) == padded_build_id(image.build_id)) {
-      known.symbolizer = std::make_unique<unwind::Symbolizer>(known.file);
-    }
+    open(image, known);
+    if (known.file.fd) known.symbolizer = std::make_unique<unwind::Symbolizer>(known.file);
   } catch (const std::exception& error) {  // a broken file must not end the report
     log::verbose("{}: {}", image.path, error.what());
   }
   return known;
+}
+
+// Leaves it closed if there is none.
+void FileNames::open(const Image& image, Known& known) const {
+  known.file = unwind::open_module_file(image.path);
+  const bool is_same = padded_build_id(known.file.build_id) == padded_build_id(image.build_id);
+  if (known.file.fd && is_same) return;
+  known.file = {};
+  const std::string kept = database_.kept(image);
+  if (kept.empty()) return;
+  known.copy = in_memory(kept);
+  known.file = unwind::open_module_file(fmt::format("/proc/self/fd/{}", known.copy.get()));
 }
 
 // Of functions that were inlined, the one that has them.
@@ -39,6 +67,30 @@ std::optional<FunctionAt> FileNames::in_file(Known& known, Address offset) {
     function.end = offset + (range->second - place->address);
   }
   return function;
+}
+
+FileNames::Code FileNames::code_in_file(Known& known, Address offset) {
+  const auto link = known.file.link_address(offset);
+  if (!link) return {offset, {}};
+  const auto place = known.symbolizer->find_offset("", *link);
+  if (!place) return {*link, {}};
+  Code code{*link, known.symbolizer->frames(place->address)};
+  if (!code.frames.empty() && code.frames.back().function.empty()) code.frames.clear();
+  return code;
+}
+
+FileNames::Code FileNames::code(const Image& image, Address offset) {
+  Known& found = known(image);
+  try {
+    if (found.symbolizer) return code_in_file(found, offset);
+  } catch (const std::exception& error) {  // a broken file must not end the report
+    log::verbose("{}: {}", image.path, error.what());
+  }
+  Code code{offset, {}};
+  if (const Name* name = name_at(found.stored, offset)) {
+    code.frames.emplace_back().function = name->text;
+  }
+  return code;
 }
 
 FunctionAt FileNames::at(const Image& image, Address offset) {

@@ -1,14 +1,16 @@
 // Names the functions of images: by their files, where these are as they were recorded, and
-// otherwise by what the recorder has stored. Shell.
+// otherwise by what the recorder has kept of them. Shell.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "controller/continuous/analysis/rows.h"
 #include "controller/continuous/record/counts.h"
+#include "controller/continuous/record/database.h"
 #include "unwind/modules/module_file.h"
 #include "unwind/names/symbolizer.h"
 
@@ -16,23 +18,32 @@ namespace causalctl::continuous {
 
 class FileNames {
  public:
-  // Returns what is stored of an image.
-  using Stored = std::function<Names(const Image&)>;
-  explicit FileNames(Stored stored) : stored_(std::move(stored)) {}
+  explicit FileNames(const Database& database) : database_(database) {}
 
   FunctionAt at(const Image& image, Address offset);
 
+  // What is at a place: functions that were inlined there, innermost first, then the one that has
+  // the code. There are none where the place has no name.
+  struct Code {
+    Address address = 0;  // as `addr2line -e` takes it; the offset where it is not known
+    std::vector<unwind::Frame> frames;
+  };
+  Code code(const Image& image, Address offset);
+
  private:
   struct Known {
+    Fd copy;                                         // of a kept file, in memory
     unwind::ModuleFile file;                         // which the symbolizer needs
     std::unique_ptr<unwind::Symbolizer> symbolizer;  // null: there is no such file here
     Names stored;
   };
 
   Known& known(const Image& image);
+  void open(const Image& image, Known& known) const;
+  static Code code_in_file(Known& known, Address offset);
   static std::optional<FunctionAt> in_file(Known& known, Address offset);
 
-  Stored stored_;
+  const Database& database_;
   std::map<Image, Known> known_;
 };
 

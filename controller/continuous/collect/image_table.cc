@@ -9,6 +9,8 @@ namespace {
 // Code is compiled again under the same name, so names are what is counted; beyond so many of a
 // program, it is one.
 constexpr Address kMostCompiled = 100'000;
+constexpr std::size_t kMostPrograms = 1000;  // that make code; others are one
+constexpr std::size_t kMostPaths = 100'000;  // beyond, they are found anew
 
 bool is_file(const std::string& path) { return path.starts_with('/'); }
 
@@ -25,8 +27,14 @@ std::uint64_t ImageTable::add(const std::vector<perf::CountedPlace>& counted,
     }
     profile[{std::move(place.image), "cpu", label}][place.offset] += {each.samples, each.time_ns};
   }
-  build_id_of_.clear();  // a path may be that of another file later
+  build_id_of_.clear();  // another file may be mapped there later
+  if (path_of_.size() > kMostPaths) path_of_.clear();
   return unknown;
+}
+
+bool ImageTable::needs_maps(const perf::CountedPlace& counted) const {
+  if (counted.in_kernel) return false;
+  return counted.build_id.empty() || !path_of_.contains(counted.build_id);
 }
 
 bool ImageTable::find(const perf::CountedPlace& counted, const ProcessMaps& maps, Place& place) {
@@ -50,12 +58,37 @@ ImageTable::Place ImageTable::in_kernel(Address address) {
 // Several paths may lead to the same file; the first one that was seen names it.
 ImageTable::Place ImageTable::in_file(const std::string& build_id, Address offset,
                                       const ProcessMaps& maps, const perf::CountedPlace& counted) {
-  std::string& path = path_of_[build_id];
-  if (path.empty()) {
-    const auto found = maps.find(counted.process, counted.latest);
-    if (found.code != nullptr) path = found.code->path;
+  auto known = path_of_.find(build_id);
+  if (known == path_of_.end()) {
+    const auto found = mapping_of(build_id, maps, counted);
+    if (found.code == nullptr) return {{ImageKind::file, "[unknown file]", build_id}, offset};
+    meet({ImageKind::file, found.code->path, build_id}, counted.process, found);
+    known = path_of_.find(build_id);
   }
-  return {{ImageKind::file, path.empty() ? "[unknown file]" : path, build_id}, offset};
+  return {{ImageKind::file, known->second, build_id}, offset};
+}
+
+// Where the process has executed another program, either may have had this file there.
+ProcessMaps::Found ImageTable::mapping_of(const std::string& build_id, const ProcessMaps& maps,
+                                          const perf::CountedPlace& counted) {
+  const auto found = maps.find(counted.process, counted.latest);
+  if (found.code == nullptr) return found;
+  const auto earlier = maps.find_earlier(counted.process, counted.latest);
+  const bool is_either = earlier.code != nullptr && earlier.code != found.code;
+  const bool is_earlier = is_either && build_id_of(counted.process, found) != build_id &&
+                          build_id_of(counted.process, earlier) == build_id;
+  return is_earlier ? earlier : found;
+}
+
+void ImageTable::meet(const Image& image, Pid process, const ProcessMaps::Found& found) {
+  const bool is_new = path_of_.emplace(image.build_id, image.path).second;
+  if (is_new) new_files_.push_back({image, process, found.begin, *found.code});
+}
+
+const std::string& ImageTable::build_id_of(Pid process, const ProcessMaps::Found& found) {
+  const auto [known, is_new] = build_id_of_.try_emplace({process, found.begin, found.code->inode});
+  if (is_new) known->second = padded_build_id(sources_.build_id(process, found));
+  return known->second;
 }
 
 bool ImageTable::in_memory(const perf::CountedPlace& counted, const ProcessMaps& maps,
@@ -63,11 +96,9 @@ bool ImageTable::in_memory(const perf::CountedPlace& counted, const ProcessMaps&
   const auto found = maps.find(counted.process, counted.address);
   const bool has_file = found.code != nullptr && is_file(found.code->path);
   if (has_file) {
-    const std::string& path = found.code->path;
-    const auto [known, is_new] = build_id_of_.try_emplace({counted.process, path});
-    if (is_new) known->second = padded_build_id(sources_.build_id(counted.process, path));
-    place = {{ImageKind::file, path, known->second},
-             counted.address - found.begin + found.code->offset};
+    Image image{ImageKind::file, found.code->path, build_id_of(counted.process, found)};
+    if (!image.build_id.empty()) meet(image, counted.process, found);
+    place = {std::move(image), counted.address - found.begin + found.code->offset};
     return true;
   }
   const std::string name = sources_.compiled(counted.process, counted.address);
@@ -96,7 +127,9 @@ ImageTable::Compiled& ImageTable::compiled_of(const std::string& program, const 
   return code;
 }
 
-ImageTable::Place ImageTable::compiled(const std::string& program, const std::string& name) {
+ImageTable::Place ImageTable::compiled(const std::string& of, const std::string& name) {
+  const bool has_room = compiled_.contains(of) || compiled_.size() < kMostPrograms;
+  const std::string program = has_room ? of : "[others]";
   Image image{ImageKind::compiled, "[jit] " + program, ""};
   Compiled& code = compiled_of(program, image);
   const auto known = code.offsets.find(name);

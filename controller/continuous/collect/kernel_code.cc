@@ -63,14 +63,17 @@ std::string build_id_in_notes(std::string_view notes) {
 KernelCode::Place KernelCode::at(Address address) const {
   Place place{kernel_, address - begin_};
   Address base = begin_;
+  bool is_known = end_ == 0 || (address >= begin_ && address < end_);
   const auto after = modules_.upper_bound(address);
   if (after != modules_.begin()) {
     const auto& [begin, module] = *std::prev(after);
     if (address - begin < module.size) {
       place = {module.image, address - begin};
       base = begin;
+      is_known = true;
     }
   }
+  if (!is_known) return {{ImageKind::anonymous, "[code made by the kernel]", ""}};
   if (const auto function = symbols_.function_at(address)) {
     place.function = function->begin - base;
     place.name = {function->end - function->begin, std::string(function->name)};

@@ -32,6 +32,7 @@ class KernelCode {
   KernelCode(symbols::KernelSymbols symbols, std::vector<KernelModule> modules, BuildId build_id)
       : symbols_(std::move(symbols)) {
     begin_ = symbols_.text_begin();
+    end_ = symbols_.text_end();
     kernel_ = {ImageKind::kernel, "[kernel]", build_id("")};
     for (KernelModule& module : modules) {
       const std::string id = build_id(module.name);
@@ -55,7 +56,7 @@ class KernelCode {
   };
 
   symbols::KernelSymbols symbols_;
-  Address begin_ = 0;
+  Address begin_ = 0, end_ = 0;  // of the kernel's own code; 0: not known
   Image kernel_;
   std::map<Address, Module> modules_;  // by beginning
 };

@@ -4,12 +4,16 @@
 #include <utility>
 #include <variant>
 
+#include "controller/base/base_name.h"
+
 namespace causalctl::continuous {
 
 void ProcessMaps::take(Pid process, const std::vector<procfs::Map>& maps) {
   Code& code = processes_[process].code;
   for (const procfs::Map& map : maps) {
-    if (map.executable) insert(code, map.start, {map.end, map.offset, map.path});
+    if (!map.executable) continue;
+    insert(code, map.start,
+           {map.end, map.offset, std::string(without_deleted(map.path)), map.device, map.inode});
   }
 }
 
@@ -20,7 +24,9 @@ void ProcessMaps::insert(Code& code, Address begin, MappedCode mapped) {
     MappedCode& before = std::prev(next)->second;
     if (before.end > mapped.end) {
       const std::uint64_t rest = before.offset + (mapped.end - std::prev(next)->first);
-      code.insert_or_assign(mapped.end, MappedCode{before.end, rest, before.path});
+      MappedCode behind = before;
+      behind.offset = rest;
+      code.insert_or_assign(mapped.end, std::move(behind));
     }
     before.end = begin;
   }
@@ -47,6 +53,11 @@ ProcessMaps::Found ProcessMaps::find(Pid process, Address address) const {
   if (known == processes_.end()) return {};
   const Found found = find(known->second.code, address);
   return found.code != nullptr ? found : find(known->second.before, address);
+}
+
+ProcessMaps::Found ProcessMaps::find_earlier(Pid process, Address address) const {
+  const auto known = processes_.find(process);
+  return known == processes_.end() ? Found{} : find(known->second.before, address);
 }
 
 const std::string& ProcessMaps::name(Pid process) const {
@@ -91,7 +102,7 @@ void ProcessMaps::take(const perf::Event& event) {
     const bool is_nameless = map->inode == 0 && !map->path.starts_with('[');
     insert(processes_[map->process].code, map->start,
            {map->start + map->length, is_nameless ? 0 : map->file_offset,
-            is_nameless ? std::string() : map->path});
+            is_nameless ? std::string() : map->path, map->device, map->inode});
   } else if (const auto* start = std::get_if<perf::ThreadStartEvent>(&event)) {
     begin(*start);
   } else if (const auto* exit = std::get_if<perf::ThreadExitEvent>(&event)) {
@@ -109,7 +120,8 @@ void ProcessMaps::take(const perf::Event& event) {
 }
 
 void ProcessMaps::forget_ended() {
-  std::erase_if(processes_, [](const auto& each) { return each.second.has_ended; });
+  std::erase_if(processes_,
+                [](const auto& each) { return each.second.has_ended || each.second.threads == 0; });
   for (auto& [pid, process] : processes_) process.before.clear();
 }
 

@@ -21,7 +21,9 @@ namespace causalctl::continuous {
 struct MappedCode {
   Address end = 0;
   std::uint64_t offset = 0;  // of its beginning in the file
-  std::string path;          // as in /proc/PID/maps
+  std::string path;          // empty if there is no file; "[vdso]" and so on
+  std::uint64_t device = 0;  // its major number in the upper 32 bits
+  std::uint64_t inode = 0;
 };
 
 class ProcessMaps {
@@ -37,9 +39,11 @@ class ProcessMaps {
     Address begin = 0;
   };
   Found find(Pid process, Address address) const;
+  // The same in the program that the process ran before an exec since the last forget_ended().
+  Found find_earlier(Pid process, Address address) const;
   bool knows(Pid process) const { return processes_.contains(process); }
   const std::string& name(Pid process) const;  // of its program; empty if it is not known
-  // Forgets processes that have ended, and earlier programs.
+  // Forgets processes that have ended, or of whose threads no event has told, and earlier programs.
   void forget_ended();
   std::size_t size() const { return processes_.size(); }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "controller/base/types.h"
 #include "controller/continuous/record/database.h"
@@ -15,14 +16,17 @@ namespace causalctl::continuous {
 
 struct RecordOptions {
   bool all = false;           // the machine, rather than the processes of the watch's set
+  Pid process = 0;            // the only one of the set; 0 if there may be others
   Nanoseconds period_ns = 0;  // 0: as the budget lets it be
   double budget = 0.01;       // share of a busy core that samples may take
   Nanoseconds drain_ns = 5 * kSecond;
   Nanoseconds merge_ns = 600 * kSecond;
-  Nanoseconds epoch_ns = 86'400 * kSecond;  // after which a new epoch begins
-  Nanoseconds keep_ns = 0;                  // of epochs; 0: all are kept
-  std::uint64_t most_bytes = 0;             // of the file; 0: any number
+  Nanoseconds epoch_ns = 3'600 * kSecond;  // after which a new epoch begins
+  Nanoseconds keep_ns = 0;                 // of epochs; 0: all are kept
+  std::uint64_t most_bytes = 0;            // of the file; 0: any number
   std::string label;
+  bool files = true;                // those in which time is spent are kept (file_keeper.h)
+  std::vector<std::string> points;  // whose visits are counted (visits.h)
   std::uint64_t seed = 1;
 };
 
@@ -36,9 +40,10 @@ struct RecordSummary {
   Nanoseconds sample_cost_ns = 0;  // as measured
   Nanoseconds recorded_ns = 0;
   std::uint64_t samples = 0;
-  std::uint64_t unknown = 0;  // of these, in code of which nothing is known
-  std::uint64_t lost = 0;     // places or drains that found no room
-  double cpu_share = 0;       // of one core, that causalctl itself has taken
+  std::uint64_t unknown = 0;    // of these, in code of which nothing is known
+  std::uint64_t lost = 0;       // of places or drains that found no room
+  std::uint64_t unwritten = 0;  // in the end, because the database could not be written
+  double cpu_share = 0;         // of one core, that causalctl itself has taken
 };
 
 // Records until `hooks.is_over()`, or until all processes of the set have ended. Throws Error if

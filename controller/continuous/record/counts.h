@@ -75,6 +75,9 @@ std::string padded_build_id(std::string build_id);
 // What is missing, by kind.
 using Losses = std::map<std::string, std::uint64_t>;
 
+// Of progress points, by their SPEC.
+using VisitCounts = std::map<std::string, std::uint64_t>;
+
 // A span of time whose samples are kept together. They do not overlap.
 struct Epoch {
   std::int64_t id = 0;
@@ -84,6 +87,7 @@ struct Epoch {
   Nanoseconds recorded_ns = 0;  // in it; less than its length where nothing recorded for a while
   std::uint64_t samples = 0;
   Losses losses = {};
+  VisitCounts visits = {};
 
   bool operator==(const Epoch&) const = default;
 };

@@ -2,23 +2,26 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <span>
 #include <utility>
 
 #include "controller/base/error.h"
 #include "controller/continuous/record/blob.h"
+#include "controller/continuous/record/kept_file.h"
 
 namespace causalctl::continuous {
 namespace {
 
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 constexpr const char* kEnding = ".db";
 constexpr const char* kLock = ".lock";
+// A recorder must not keep the kernel's records of births and mappings waiting.
+constexpr int kRecorderPatienceMs = 300;
 
 // Text is UTF-8 where its source is. Times are in nanoseconds.
 constexpr const char* kTables = R"(
@@ -41,32 +44,59 @@ CREATE TABLE fresh (
   image INTEGER NOT NULL REFERENCES image, event TEXT NOT NULL, label TEXT NOT NULL,
   samples INTEGER NOT NULL, counts BLOB NOT NULL);
 CREATE INDEX fresh_by_key ON fresh (epoch, image, event, label);
-CREATE TABLE request (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, text TEXT NOT NULL);
+CREATE TABLE kept_file (image INTEGER PRIMARY KEY REFERENCES image, bytes BLOB NOT NULL);
+CREATE TABLE request (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, text TEXT NOT NULL,
+  answer TEXT);
 CREATE TABLE loss (
   epoch INTEGER NOT NULL REFERENCES epoch, kind TEXT NOT NULL, count INTEGER NOT NULL,
   PRIMARY KEY (epoch, kind)) WITHOUT ROWID;
+CREATE TABLE visit (
+  epoch INTEGER NOT NULL REFERENCES epoch, point TEXT NOT NULL, count INTEGER NOT NULL,
+  PRIMARY KEY (epoch, point)) WITHOUT ROWID;
 )";
 
+// The whole file, by whoever has it open (fcntl(2), "Open file description locks").
+struct flock whole_file() {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
 Fd lock_of(const std::string& path) {
-  Fd lock(::open((path + kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock) {
-    throw Error::from_errno(fmt::format("open({}.lock)", path), errno,
+  const std::string name = path + kLock;
+  Fd file(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!file) {
+    const int error_number = errno;
+    throw Error::from_errno(fmt::format("open({})", name), error_number,
                             "does its folder exist, and may you write it?");
   }
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
-  if (errno != EWOULDBLOCK) throw Error::from_errno(fmt::format("flock({}.lock)", path), errno);
+  struct flock lock = whole_file();
+  if (::fcntl(file.get(), F_OFD_SETLK, &lock) == 0) return file;
+  const int error_number = errno;
+  if (error_number != EAGAIN && error_number != EACCES) {
+    throw Error::from_errno(fmt::format("fcntl({}, F_OFD_SETLK)", name), error_number);
+  }
   throw Error(fmt::format("another recorder writes {}", path),
               "end it, or record into another folder");
+}
+
+// What is recorded tells what others run, so that it is for its owner.
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  const bool is_new = std::filesystem::create_directories(folder, error);
+  if (is_new && !error) {
+    std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+  }
+  if (error) {
+    throw Error(fmt::format("{}: {}", folder, error.message()), "name a folder that can be made");
+  }
 }
 
 }  // namespace
 
 Database Database::record(const std::string& folder, const Host& host) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw Error(fmt::format("{}: {}", folder, error.message()), "name a folder that can be made");
-  }
+  make_folder(folder);
   const std::string path = fmt::format("{}/{}{}", folder, host.name, kEnding);
   Fd lock = lock_of(path);
   Database database(path, Connection::Mode::write);
@@ -74,10 +104,14 @@ Database Database::record(const std::string& folder, const Host& host) {
   database.connection_.execute("PRAGMA auto_vacuum = INCREMENTAL");  // before the first table
   database.connection_.execute("PRAGMA journal_mode = WAL");
   database.connection_.execute("PRAGMA synchronous = NORMAL");
+  database.connection_.execute("PRAGMA journal_size_limit = 4000000");
   Statement tables(database.connection_, "SELECT count(*) FROM sqlite_master");
   tables.step();
   if (tables.number(0) == 0) database.create(host);
   database.require_version();
+  database.connection_.execute("DELETE FROM request");  // of those who have given up
+  database.remove_unused_images();
+  database.connection_.wait_at_most(kRecorderPatienceMs);
   return database;
 }
 
@@ -88,8 +122,9 @@ Database Database::beside(const std::string& file) {
 }
 
 bool Database::is_recording(const std::string& file) {
-  const Fd lock(::open((file + kLock).c_str(), O_RDWR | O_CLOEXEC));
-  return lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  const Fd opened(::open((file + kLock).c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  struct flock lock = whole_file();
+  return opened && ::fcntl(opened.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 Database Database::read(const std::string& file) {
@@ -173,6 +208,11 @@ FROM epoch ORDER BY id)");
     while (losses.step()) {
       epoch.losses[losses.text(0)] = static_cast<std::uint64_t>(losses.number(1));
     }
+    Statement visits(connection_, "SELECT point, count FROM visit WHERE epoch = ?");
+    visits.bind(epoch.id);
+    while (visits.step()) {
+      epoch.visits[visits.text(0)] = static_cast<std::uint64_t>(visits.number(1));
+    }
   }
   return epochs;
 }
@@ -220,13 +260,9 @@ void Database::add(std::int64_t epoch, const Drain& drain) {
       }
       for (const auto& [image, names] : drain.names) add_names(image, names);
       for (const auto& [kind, count] : drain.losses) {
-        Statement(connection_, R"(
-INSERT INTO loss VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count)")
-            .bind(epoch)
-            .bind(std::string_view(kind))
-            .bind(static_cast<std::int64_t>(count))
-            .run();
+        add_loss(epoch, kind, static_cast<std::int64_t>(count));
       }
+      add_visits(epoch, drain.visits);
       Statement(connection_, R"(
 UPDATE epoch SET end_ns = ?, recorded_ns = recorded_ns + ? WHERE id = ?)")
           .bind(drain.end_ns)
@@ -240,6 +276,34 @@ UPDATE epoch SET end_ns = ?, recorded_ns = recorded_ns + ? WHERE id = ?)")
   }
 }
 
+void Database::add_loss(std::int64_t epoch, std::string_view kind, std::int64_t count) {
+  Statement(connection_, R"(
+INSERT INTO loss VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count)")
+      .bind(epoch)
+      .bind(kind)
+      .bind(count)
+      .run();
+}
+
+void Database::keep(const Image& image, std::string_view file) {
+  const std::string packed = packed_file(file);
+  Statement(connection_, "INSERT OR IGNORE INTO kept_file VALUES (?, ?)")
+      .bind(id_of(image))
+      .bind(std::as_bytes(std::span(packed)))
+      .run();
+}
+
+void Database::add_visits(std::int64_t epoch, const VisitCounts& visits) {
+  for (const auto& [point, count] : visits) {
+    Statement(connection_, R"(
+INSERT INTO visit VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count)")
+        .bind(epoch)
+        .bind(std::string_view(point))
+        .bind(static_cast<std::int64_t>(count))
+        .run();
+  }
+}
+
 void Database::add_names(const Image& image, const Names& names) {
   const std::int64_t id = id_of(image);
   for (const auto& [begin, name] : names) {
@@ -250,162 +314,6 @@ void Database::add_names(const Image& image, const Names& names) {
         .bind(std::string_view(name.text))
         .run();
   }
-}
-
-Names Database::names(const Image& image) const {
-  Names names;
-  Statement rows(connection_, R"(
-SELECT begin, size, text FROM name JOIN image ON image.id = image
-WHERE kind = ? AND path = ? AND build_id = ?)");
-  rows.bind(static_cast<std::int64_t>(image.kind))
-      .bind(std::string_view(image.path))
-      .bind(std::string_view(image.build_id));
-  while (rows.step()) {
-    names[static_cast<Address>(rows.number(0))] = {static_cast<std::uint64_t>(rows.number(1)),
-                                                   rows.text(2)};
-  }
-  return names;
-}
-
-// One row after the other, so that little is in memory at a time.
-void Database::merge() {
-  connection_.in_transaction([&] {
-    Statement groups(connection_, "SELECT DISTINCT epoch, image, event, label FROM fresh");
-    while (groups.step()) {
-      const auto bind_key = [&groups](Statement& statement) -> Statement& {
-        statement.bind(groups.number(0)).bind(groups.number(1));
-        return statement.bind(std::string_view(groups.text(2)))
-            .bind(std::string_view(groups.text(3)));
-      };
-      Counts sum;
-      Statement rows(connection_, R"(
-SELECT counts FROM fresh WHERE epoch = ?1 AND image = ?2 AND event = ?3 AND label = ?4
-UNION ALL
-SELECT counts FROM profile WHERE epoch = ?1 AND image = ?2 AND event = ?3 AND label = ?4)");
-      bind_key(rows);
-      while (rows.step()) causalctl::continuous::add(sum, decode(rows.bytes(0)));
-      Statement merged(connection_, "INSERT OR REPLACE INTO profile VALUES (?, ?, ?, ?, ?, ?)");
-      bind_key(merged).bind(static_cast<std::int64_t>(sum_of(sum).samples)).bind(encode(sum)).run();
-    }
-    connection_.execute("DELETE FROM fresh");
-  });
-  connection_.execute("PRAGMA wal_checkpoint(TRUNCATE)");
-  connection_.execute("PRAGMA incremental_vacuum");
-}
-
-std::map<std::int64_t, Image> Database::images() const {
-  std::map<std::int64_t, Image> images;
-  Statement rows(connection_, "SELECT id, kind, path, build_id FROM image");
-  while (rows.step()) {
-    const auto kind = std::clamp<std::int64_t>(rows.number(1), 0,
-                                               static_cast<std::int64_t>(ImageKind::anonymous));
-    images[rows.number(0)] = {static_cast<ImageKind>(kind), rows.text(2), rows.text(3)};
-  }
-  return images;
-}
-
-Profile Database::profile(const std::vector<std::int64_t>& epochs) const {
-  Profile profile;
-  connection_.execute("BEGIN");  // both tables as they are at one moment
-  const auto images = this->images();
-  for (const std::int64_t epoch : epochs) {
-    Statement rows(connection_, R"(
-SELECT image, event, label, counts FROM profile WHERE epoch = ?1
-UNION ALL SELECT image, event, label, counts FROM fresh WHERE epoch = ?1)");
-    rows.bind(epoch);
-    while (rows.step()) {
-      const auto image = images.find(rows.number(0));
-      if (image == images.end()) throw Error(fmt::format("{}: an image is missing", file()));
-      try {
-        causalctl::continuous::add(profile[{image->second, rows.text(1), rows.text(2)}],
-                                   decode(rows.bytes(3)));
-      } catch (const Error& error) {
-        throw Error(
-            fmt::format("{}: {} in epoch {}: {}", file(), image->second.path, epoch, error.what()),
-            "the file is damaged; other epochs may be whole (--epoch)");
-      }
-    }
-  }
-  connection_.execute("COMMIT");
-  return profile;
-}
-
-std::uint64_t Database::bytes() const {
-  Statement pages(connection_,
-                  "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
-  pages.step();
-  return static_cast<std::uint64_t>(pages.number(0));
-}
-
-std::optional<std::int64_t> Database::oldest_but_last() const {
-  Statement rows(connection_, "SELECT min(id), max(id) FROM epoch");
-  if (!rows.step() || rows.number(0) == rows.number(1)) return std::nullopt;
-  return rows.number(0);
-}
-
-void Database::remove(std::int64_t epoch) {
-  connection_.in_transaction([&] {
-    for (const char* table : {"profile", "fresh", "loss"}) {
-      Statement(connection_, fmt::format("DELETE FROM {} WHERE epoch = ?", table))
-          .bind(epoch)
-          .run();
-    }
-    Statement(connection_, "DELETE FROM epoch WHERE id = ?").bind(epoch).run();
-    // Images that nothing refers to any more, with their names.
-    connection_.execute(R"(
-DELETE FROM name WHERE image NOT IN (SELECT image FROM profile UNION SELECT image FROM fresh);
-DELETE FROM image WHERE id NOT IN (SELECT image FROM profile UNION SELECT image FROM fresh);
-)");
-    ids_.clear();
-  });
-  connection_.execute("PRAGMA incremental_vacuum");
-}
-
-std::size_t Database::remove_old(std::int64_t oldest_ns, std::uint64_t most_bytes) {
-  std::size_t removed = 0;
-  while (const auto epoch = oldest_but_last()) {
-    Statement end(connection_, "SELECT end_ns FROM epoch WHERE id = ?");
-    end.bind(*epoch).step();
-    const bool is_old = end.number(0) < oldest_ns;
-    if (!is_old && (most_bytes == 0 || bytes() <= most_bytes)) break;
-    remove(*epoch);
-    ++removed;
-  }
-  if (removed > 0) connection_.execute("PRAGMA wal_checkpoint(TRUNCATE)");
-  return removed;
-}
-
-std::int64_t Database::ask(const Request& request) {
-  Statement(connection_, "INSERT INTO request VALUES (NULL, ?, ?)")
-      .bind(static_cast<std::int64_t>(request.kind))
-      .bind(std::string_view(request.text))
-      .run();
-  return connection_.last_row();
-}
-
-std::optional<Request> Database::next_request() const {
-  Statement rows(connection_, "SELECT id, kind, text FROM request ORDER BY id LIMIT 1");
-  if (!rows.step()) return std::nullopt;
-  const bool is_epoch = rows.number(1) == static_cast<std::int64_t>(Request::Kind::epoch);
-  return Request{rows.number(0), is_epoch ? Request::Kind::epoch : Request::Kind::flush,
-                 rows.text(2)};
-}
-
-void Database::finish(const Request& request) {
-  Statement(connection_, "DELETE FROM request WHERE id = ?").bind(request.id).run();
-}
-
-bool Database::is_open(std::int64_t request) const {
-  Statement rows(connection_, "SELECT 1 FROM request WHERE id = ?");
-  rows.bind(request);
-  return rows.step();
-}
-
-void Database::check() const {
-  Statement result(connection_, "PRAGMA integrity_check");
-  if (result.step() && result.text(0) == "ok") return;
-  throw Error(fmt::format("{} is damaged: {}", file(), result.text(0)),
-              "`sqlite3 FILE .recover` may save what is in it");
 }
 
 }  // namespace causalctl::continuous

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/base/fd.h"
@@ -26,6 +27,7 @@ struct Drain {
   Profile profile = {};
   std::map<Image, Names> names = {};
   Losses losses = {};
+  VisitCounts visits = {};
 };
 
 // What a command asks of the recorder: to begin an epoch of that name, or to merge what it has.
@@ -67,20 +69,29 @@ class Database {
 
   void add(std::int64_t epoch, const Drain& drain);
   void merge();  // what drains have added since the last time
-  // Returns the sum over these epochs.
-  Profile profile(const std::vector<std::int64_t>& epochs) const;
+  // Returns the sum over these epochs, without rows that are damaged, which are told in `damage`.
+  Profile profile(const std::vector<std::int64_t>& epochs, std::vector<std::string>& damage) const;
   Names names(const Image& image) const;
 
+  // Files with code (kept_file.h). keep() replaces none that is there.
+  void keep(const Image& image, std::string_view file);
+  bool has_kept(const Image& image) const;
+  std::string kept(const Image& image) const;  // empty if it is not there; throws if it is damaged
+
   // Removes the oldest epochs but the last one: those that ended before `oldest_ns`, and as many as
-  // it takes until the file has `most_bytes` at most (0: any number). Returns how many.
+  // it takes until the file has `most_bytes` at most (0: any number). Returns how many. An epoch
+  // has ended when a later one begins, also if the clock was set back between.
   std::size_t remove_old(std::int64_t oldest_ns, std::uint64_t most_bytes);
   std::uint64_t bytes() const;  // of the file
-  // Requests are rows, which the recorder removes once it has done what they ask.
+  // Requests are rows, to which the recorder adds its answer.
   std::int64_t ask(const Request& request);
   std::optional<Request> next_request() const;
-  void finish(const Request& request);
-  bool is_open(std::int64_t request) const;
-  // Throws Error, with what SQLite finds, if the file is damaged.
+  // `answer`: why it was not done; empty if it was.
+  void finish(const Request& request, const std::string& answer);
+  // Returns the answer, or nullopt as long as there is none.
+  std::optional<std::string> answer(std::int64_t request) const;
+  void withdraw(std::int64_t request);
+  // Throws Error, with what is wrong, if the file is damaged.
   void check() const;
 
  private:
@@ -89,10 +100,13 @@ class Database {
   void create(const Host& host);
   void require_version() const;
   void add_names(const Image& image, const Names& names);
+  void add_visits(std::int64_t epoch, const VisitCounts& visits);
+  void add_loss(std::int64_t epoch, std::string_view kind, std::int64_t count);
+  void give_back();
   std::int64_t id_of(const Image& image);
   std::map<std::int64_t, Image> images() const;
-  std::optional<std::int64_t> oldest_but_last() const;
   void remove(std::int64_t epoch);
+  void remove_unused_images();
 
   Fd lock_;  // of a recorder
   Connection connection_;

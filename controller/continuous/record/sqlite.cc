@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <utility>
@@ -34,13 +35,25 @@ std::string hint_of(int result) {
   }
 }
 
-// SQLite makes a file that all may read.
+// SQLite makes a file that all may read, follows links, and waits for the other end of a FIFO.
 void make_private(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file) {
-    throw Error::from_errno(fmt::format("open({})", path), errno,
-                            "do its folder and the file exist, and may you write them?");
+  const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (file) return;
+  const int error_number = errno;
+  throw Error::from_errno(fmt::format("open({})", path), error_number,
+                          error_number == ELOOP
+                              ? "it is a link; name the folder that has the file itself"
+                              : "do its folder and the file exist, and may you write them?");
+}
+
+void require_regular(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    const int error_number = errno;
+    throw Error::from_errno(path, error_number,
+                            "name a file that `causalctl record --db` has written");
   }
+  if (!S_ISREG(status.st_mode)) throw Error(path + " is no regular file");
 }
 
 }  // namespace
@@ -87,6 +100,8 @@ void Statement::run() {
   }
 }
 
+void Statement::reset() { sqlite3_reset(statement_.get()); }
+
 std::int64_t Statement::number(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
 }
@@ -106,12 +121,21 @@ std::span<const std::byte> Statement::bytes(int column) const {
 Connection::Connection(const std::string& path, Mode mode)
     : path_(path), handle_(nullptr, sqlite3_close) {
   if (mode == Mode::write) make_private(path);
+  require_regular(path);
   const int flags = mode == Mode::write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
   sqlite3* opened = nullptr;
   const int result = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
   handle_.reset(opened);
   if (result != SQLITE_OK) fail(result, "sqlite3_open_v2");
   sqlite3_busy_timeout(opened, kPatienceMs);
+  // What the file says of itself is not believed: somebody else may have written it.
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  execute("PRAGMA cell_size_check = ON");
+}
+
+void Connection::wait_at_most(int milliseconds) const {
+  sqlite3_busy_timeout(handle_.get(), milliseconds);
 }
 
 void Connection::execute(const char* sql) const {

@@ -27,7 +27,8 @@ class Statement {
   Statement& bind(std::span<const std::byte> bytes);
   // Goes to the next row. Returns false at the end. Throws Error.
   bool step();
-  void run();  // of a statement without rows
+  void run();    // of a statement without rows
+  void reset();  // ends it, so that it reads no more
 
   std::int64_t number(int column) const;
   std::string text(int column) const;
@@ -44,12 +45,13 @@ class Statement {
 class Connection {
  public:
   enum class Mode { write, read };
-  // Opens the file, and makes it if it is to be written. Others see its readers and its owner alone
-  // (mode 0600). Throws Error with the path and a hint.
+  // Opens the file, and makes it if it is to be written: for its owner alone (mode 0600), and not
+  // through a link. Throws Error with the path and a hint.
   Connection(const std::string& path, Mode mode);
 
   const std::string& path() const { return path_; }
-  void execute(const char* sql) const;  // throws Error
+  void wait_at_most(int milliseconds) const;  // for another process that writes; 5 s at first
+  void execute(const char* sql) const;        // throws Error
   std::int64_t last_row() const { return sqlite3_last_insert_rowid(handle_.get()); }
   // Does `work` as a whole or, if it throws, not at all.
   void in_transaction(const std::function<void()>& work) const;

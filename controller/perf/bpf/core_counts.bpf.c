@@ -22,7 +22,7 @@ __u64 unplaced;                  // samples for which the map has no room
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, COUNTED_PLACES);
+  __uint(max_entries, 1);  // as many as causalctl says
   __type(key, struct CountedPlace);
   __type(value, struct PlaceCount);
 } places SEC(".maps");
@@ -38,7 +38,7 @@ static __always_inline void find_file(struct bpf_perf_event_data* context,
       bpf_get_stack(context, &found, sizeof found, BPF_F_USER_STACK | BPF_F_USER_BUILD_ID);
   if (size != sizeof found || found.status != BPF_STACK_BUILD_ID_VALID) return;
   __builtin_memcpy(place->build_id, found.build_id, COUNTED_BUILD_ID_BYTES);
-  place->process = 0;
+  place->process = COUNTED_FILE;
   place->address = found.offset;
 }
 

@@ -6,13 +6,14 @@
 
 enum {
   COUNTED_BUILD_ID_BYTES = 20,
-  COUNTED_PLACES = 1 << 15,  // between two drains
-  COUNTED_CORES = 1 << 13,   // most cores of Linux on x86-64 (NR_CPUS)
+  COUNTED_CORES = 1 << 13,  // most cores of Linux on x86-64 (NR_CPUS)
+  // In place of a process:
   COUNTED_KERNEL = 0xffffffff,
+  COUNTED_FILE = 0xfffffffe,
 };
 
-// A place in code. Where the kernel told the build-id of the file, the address is an offset in that
-// and the process is 0. Otherwise it is one in the memory of the process, or of COUNTED_KERNEL.
+// A place in code: an address in the memory of the process, or of the kernel, or an offset in the
+// file with that build-id. The process is 0 where it has no number that causalctl knows.
 struct CountedPlace {
   __u8 build_id[COUNTED_BUILD_ID_BYTES];  // zeros at its end if it is shorter
   __u32 process;

@@ -294,8 +294,9 @@ void write_head(const Sides& sides, Text& out) {
   const std::size_t parts = fewest_parts(sides);
   if (parts < kFewestParts) {
     out.paragraph(
-        "The recordings are too short to see how alike samples of one moment are: changes are less "
-        "certain than said here. Record for 10 s at least.");
+        "The recordings have too few parts to see how alike samples of one moment are: changes are "
+        "less certain than said here. " +
+        sides.more_parts);
   }
 }
 

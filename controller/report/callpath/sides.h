@@ -30,6 +30,8 @@ struct Sides {
   Side before;
   Side after;
   std::vector<std::string> notes;  // on how well the two can be compared, a sentence each
+  // What to do where there are too few parts to see how alike samples of one moment are.
+  std::string more_parts = "Record for 10 s at least.";
 };
 
 }  // namespace causalctl::report::callpath

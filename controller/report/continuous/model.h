@@ -32,7 +32,48 @@ struct ProfileTable {
   std::string by;
   std::uint64_t samples = 0;
   Nanoseconds time_ns = 0;
+  std::string per;           // a progress point by whose visits times are divided; empty for none
+  std::uint64_t visits = 0;  // of it
   std::vector<ProfileRow> rows;
+  std::vector<std::string> warnings;
+};
+
+// What one function has in one epoch, for other programs to read (`db export --format json`).
+struct ExportedRow {
+  std::string host;
+  EpochHead epoch;  // its times are in UTC, as "2026-11-25T10:00:00Z"
+  std::string event, label, image, build_id, function;
+  std::uint64_t samples = 0;
+  Nanoseconds time_ns = 0;
+};
+
+std::string render_line(const ExportedRow& row);  // a JSON object, in one line
+
+// What `causalctl stats` shows.
+struct SpreadRow {
+  std::string name, image;
+  double range = 0;  // of the sum
+  double sum = 0;    // CPU time per unit of a set, in nanoseconds; so are those that follow
+  double share = 0;  // of all sums
+  Interval mean = {};
+  double deviation = 0;
+  double least = 0, most = 0;
+  double adjusted_p = 1;
+  bool differs = false;  // more than by chance
+};
+
+struct SampleSetHead {
+  std::string name;
+  std::uint64_t samples = 0;
+  Nanoseconds time_ns = 0;  // on a core
+  Nanoseconds recorded_ns = 0;
+  double units = 0;  // seconds, or visits
+};
+
+struct SpreadTable {
+  std::string per;  // the point whose visits are the units; empty: seconds
+  std::vector<SampleSetHead> sets;
+  std::vector<SpreadRow> rows;
   std::vector<std::string> warnings;
 };
 
@@ -44,5 +85,7 @@ struct TextOptions {
 
 std::string render_text(const ProfileTable& table, const TextOptions& options);
 std::string render_json(const ProfileTable& table);
+std::string render_text(const SpreadTable& table, const TextOptions& options);
+std::string render_json(const SpreadTable& table);
 
 }  // namespace causalctl::report::continuous

@@ -10,10 +10,16 @@
 namespace causalctl::report::continuous {
 namespace {
 
-constexpr std::size_t kNumbers = 46;  // columns that a row's numbers take
+constexpr std::size_t kNumbers = 46;   // columns that a row's numbers take
+constexpr std::size_t kPerVisit = 11;  // that the time per visit takes besides
 
 std::string seconds(Nanoseconds time_ns) {
   return fmt::format("{:.2f}", static_cast<double>(time_ns) / kSecond);
+}
+
+std::string per_visit(Nanoseconds time_ns, const ProfileTable& table) {
+  return fmt::format(
+      "{:.3f}", static_cast<double>(time_ns) / kMicrosecond / static_cast<double>(table.visits));
 }
 
 void add_head(const ProfileTable& table, Text& text) {
@@ -26,6 +32,10 @@ void add_head(const ProfileTable& table, Text& text) {
             table.epochs.size() == 1 ? "" : fmt::format(" in {} epochs", table.epochs.size()));
   text.line("{}: {} samples, {} s on a core", printable(table.event), grouped(table.samples),
             seconds(table.time_ns));
+  if (table.visits > 0) {
+    text.line("{}: {} visits, {} µs each", printable(table.per), grouped(table.visits),
+              per_visit(table.time_ns, table));
+  }
 }
 
 }  // namespace
@@ -37,8 +47,9 @@ std::string render_text(const ProfileTable& table, const TextOptions& options) {
   const bool has_images = std::any_of(table.rows.begin(), table.rows.end(),
                                       [](const auto& row) { return !row.image.empty(); });
   text.line("{}",
-            text.colored(fmt::format("{:>8}  {:>16}  {:>6}  {:>9}  {}{}", "time %", "[95 %]",
-                                     "cum %", "samples", table.by, has_images ? "  (image)" : ""),
+            text.colored(fmt::format("{:>8}  {:>16}  {:>6}  {:>9}  {}{}{}", "time %", "[95 %]",
+                                     "cum %", "samples", table.visits > 0 ? " µs/visit  " : "",
+                                     table.by, has_images ? "  (image)" : ""),
                          kBold));
   const std::size_t most =
       options.most_rows == 0 ? table.rows.size() : std::min(options.most_rows, table.rows.size());
@@ -48,11 +59,15 @@ std::string render_text(const ProfileTable& table, const TextOptions& options) {
     sum += row.share.value;
     std::string name = printable(row.name);
     if (!row.image.empty()) name += fmt::format("  ({})", printable(base_name(row.image)));
-    const std::size_t room = text.width() - kNumbers;
+    const bool has_visits = table.visits > 0;
+    const std::size_t numbers = kNumbers + (has_visits ? kPerVisit : 0);
+    const std::size_t room =
+        std::max<std::size_t>(12, text.width() - std::min(text.width(), numbers));
     if (columns(name) > room) name = padded(name, room);
-    text.line("{:>8}  {:>16}  {:>6}  {:>9}  {}", percent(row.share.value),
+    text.line("{:>8}  {:>16}  {:>6}  {:>9}  {}{}", percent(row.share.value),
               fmt::format("[{}, {}]", percent(row.share.low), percent(row.share.high)),
-              percent(sum), grouped(row.samples), name);
+              percent(sum), grouped(row.samples),
+              has_visits ? fmt::format("{:>9}  ", per_visit(row.time_ns, table)) : "", name);
   }
   if (most < table.rows.size()) {
     text.line("{:>8}  {} more: --limit 0 shows all", percent(std::max(0.0, 1 - sum)),

@@ -26,6 +26,13 @@ Drain drain_of(const Image& image, Address offset, std::uint64_t samples) {
   return drain;
 }
 
+Profile profile_of(const Database& database, const std::vector<std::int64_t>& epochs) {
+  std::vector<std::string> damage;
+  Profile profile = database.profile(epochs, damage);
+  CHECK(damage.empty());
+  return profile;
+}
+
 }  // namespace
 
 TEST_CASE("What drains add is summed, before a merge and after it", "[continuous]") {
@@ -43,13 +50,13 @@ TEST_CASE("What drains add is summed, before a merge and after it", "[continuous
   database.add(epoch, second);
   const Profile wanted = {{{kServer}, {{0x10, {7, 7 * kMillisecond}}, {0x20, {1, kMillisecond}}}},
                           {{kLibrary}, {{0x30, {2, kMillisecond}}}}};
-  CHECK(database.profile({epoch}) == wanted);
+  CHECK(profile_of(database, {epoch}) == wanted);
   database.merge();
-  CHECK(database.profile({epoch}) == wanted);
+  CHECK(profile_of(database, {epoch}) == wanted);
   database.add(epoch, drain_of(kLibrary, 0x30, 1));
   database.merge();
   const auto reader = Database::read(Database::files_in(folder).at(0));
-  CHECK(reader.profile({epoch}).at({kLibrary}).at(0x30).samples == 3);
+  CHECK(profile_of(reader, {epoch}).at({kLibrary}).at(0x30).samples == 3);
   const auto epochs = reader.epochs();
   REQUIRE(epochs.size() == 1);
   CHECK(epochs[0].name == "first");
@@ -78,15 +85,31 @@ TEST_CASE("Epochs are apart, and the oldest are removed", "[continuous]") {
   Drain names;
   names.names[kLibrary] = {{0x10, {8, "f"}}};
   database.add(epochs.back(), names);
-  CHECK(database.profile({epochs[1]}).at({kServer}).at(0x10).samples == 2);
-  CHECK(database.profile({epochs[1], epochs[2]}).at({kServer}).at(0x10).samples == 5);
+  CHECK(profile_of(database, {epochs[1]}).at({kServer}).at(0x10).samples == 2);
+  CHECK(profile_of(database, {epochs[1], epochs[2]}).at({kServer}).at(0x10).samples == 5);
   CHECK(database.names(kLibrary) == Names{{0x10, {8, "f"}}});
   CHECK(database.remove_old(10 * kSecond, 0) == 1);
   CHECK(database.epochs().size() == 2);
-  CHECK(database.profile({epochs[0]}).empty());
-  CHECK(database.names(kLibrary).empty());  // nothing refers to it any more
-  CHECK(database.remove_old(0, 1) == 1);    // the last one stays, whatever its size
+  CHECK(profile_of(database, {epochs[0]}).empty());
+  CHECK(database.names(kLibrary).size() == 1);  // the recorder may need it again
+  CHECK(database.remove_old(0, 1) == 1);        // the last one stays, whatever its size
   CHECK(database.epochs().at(0).id == epochs[2]);
+  { const Database ended = std::move(database); }
+  CHECK(Database::record(folder, kHost).names(kLibrary).empty());  // nothing refers to it
+}
+
+TEST_CASE("An epoch has ended when a later one begins, whatever the clock says", "[continuous]") {
+  const test::Folder temporary;
+  auto database = Database::record(temporary.file("db"), kHost);
+  const auto ahead = database.begin_epoch("", 1000 * kSecond);
+  Drain drain = drain_of(kServer, 0x10, 1);
+  drain.end_ns = 1010 * kSecond;
+  database.add(ahead, drain);
+  const auto back = database.begin_epoch("", 100 * kSecond);
+  database.begin_epoch("", 110 * kSecond);
+  CHECK(database.remove_old(100 * kSecond, 0) == 0);
+  CHECK(database.remove_old(101 * kSecond, 0) == 2);
+  CHECK(database.epochs().front().id == back + 1);
 }
 
 TEST_CASE("One recorder has a database, and others may ask it", "[continuous]") {
@@ -102,13 +125,30 @@ TEST_CASE("One recorder has a database, and others may ask it", "[continuous]") 
   REQUIRE(request);
   CHECK(request->kind == Request::Kind::epoch);
   CHECK(request->text == "named");
-  CHECK(other.is_open(asked));
-  recorder.finish(*request);
-  CHECK_FALSE(other.is_open(asked));
+  CHECK_FALSE(other.answer(asked));
+  recorder.finish(*request, "no room");
+  CHECK(other.answer(asked) == "no room");
   CHECK_FALSE(recorder.next_request());
+  other.withdraw(asked);
+  CHECK_FALSE(other.answer(asked));
   struct stat status {};
   REQUIRE(stat(file.c_str(), &status) == 0);
   CHECK((status.st_mode & 0777U) == 0600U);
+  REQUIRE(stat(folder.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777U) == 0700U);
+}
+
+TEST_CASE("A link or a FIFO in place of the file is refused", "[continuous]") {
+  const test::Folder temporary;
+  const std::string folder = temporary.file("db");
+  std::filesystem::create_directory(folder);
+  std::filesystem::create_symlink(temporary.file("elsewhere"), folder + "/host.db");
+  CHECK_THROWS_WITH(Database::record(folder, kHost), Catch::Matchers::Contains("host.db"));
+  CHECK_FALSE(std::filesystem::exists(temporary.file("elsewhere")));
+  std::filesystem::remove(folder + "/host.db");
+  REQUIRE(mkfifo((folder + "/host.db").c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(Database::read(folder + "/host.db"), Catch::Matchers::Contains("no regular"));
+  CHECK_THROWS_WITH(Database::record(folder, kHost), Catch::Matchers::Contains("no regular"));
 }
 
 TEST_CASE("A file that is no database of profiles is refused", "[continuous]") {
@@ -128,7 +168,7 @@ TEST_CASE("A file that is no database of profiles is refused", "[continuous]") {
   CHECK_FALSE(Database::is_recording(file));
 }
 
-TEST_CASE("A damaged profile is told of, with its image", "[continuous]") {
+TEST_CASE("A damaged row is told of, and the others are read and merged", "[continuous]") {
   const test::Folder temporary;
   const std::string folder = temporary.file("db");
   auto database = Database::record(folder, kHost);
@@ -136,7 +176,16 @@ TEST_CASE("A damaged profile is told of, with its image", "[continuous]") {
   database.add(epoch, drain_of(kServer, 0x10, 3));
   Connection(database.file(), Connection::Mode::write)
       .execute("UPDATE fresh SET counts = substr(counts, 1, 10)");
-  CHECK_THROWS_WITH(database.profile({epoch}), Catch::Matchers::Contains("/usr/bin/server"));
+  database.add(epoch, drain_of(kServer, 0x10, 4));
+  std::vector<std::string> damage;
+  CHECK(database.profile({epoch}, damage).at({kServer}).at(0x10).samples == 4);
+  REQUIRE(damage.size() == 1);
+  CHECK_THAT(damage[0], Catch::Matchers::Contains("3 samples of /usr/bin/server"));
+  CHECK_THROWS_WITH(database.check(), Catch::Matchers::Contains("/usr/bin/server"));
+  database.merge();
+  CHECK(profile_of(database, {epoch}).at({kServer}).at(0x10).samples == 4);
+  CHECK(database.epochs().at(0).losses == Losses{{"damaged", 3}});
+  CHECK_NOTHROW(database.check());
 }
 
 }  // namespace causalctl::continuous

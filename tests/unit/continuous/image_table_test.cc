@@ -50,9 +50,9 @@ struct Sources {
 
   ImageSources functions() {
     ImageSources sources;
-    sources.build_id = [this](Pid, const std::string&) {
+    sources.build_id = [this](Pid, const ProcessMaps::Found& found) {
       ++files_read;
-      return build_id;
+      return found.code->path == "/usr/bin/python3" ? "abba" : build_id;
     };
     sources.compiled = [](Pid, Address address) {
       return address < 0x710000 || address > 0x800000 ? "" : address < 0x720000 ? "JS:f" : "JS:g";
@@ -87,6 +87,45 @@ TEST_CASE("A place in a file is one offset, however the kernel told it", "[conti
   CHECK(profile.at({node}).at(0x1234).samples == 5);
   CHECK(profile.at({node}).at(0x1235).samples == 1);
   CHECK(sources.files_read == 1);
+}
+
+TEST_CASE("A file is named by the program that had it", "[continuous]") {
+  // At one address, first node and then python3.
+  ProcessMaps maps = some_maps();
+  perf::ThreadStartEvent start;
+  start.thread = {7, 1};
+  start.process = 7;
+  maps.take(perf::Event(start));
+  maps.take(perf::Event(perf::ExecEvent{{7, 1}, 0, 7}));
+  perf::MapEvent mapping;
+  mapping.process = 7;
+  mapping.start = 0x400000;
+  mapping.length = 0x100000;
+  mapping.path = "/usr/bin/python3";
+  mapping.inode = 5;
+  maps.take(perf::Event(mapping));
+  Sources sources;
+  ImageTable table(kernel(), sources.functions());
+  perf::CountedPlace earlier = counted(0x1234), later = counted(0x234);
+  earlier.build_id = padded_build_id("cafe");
+  later.build_id = padded_build_id("abba");
+  earlier.latest = later.latest = 0x400234;
+  CHECK(table.needs_maps(earlier));
+  Profile profile;
+  table.add({earlier, later}, maps, "", profile);
+  CHECK(profile.contains({{ImageKind::file, "/usr/bin/node", earlier.build_id}}));
+  CHECK(profile.contains({{ImageKind::file, "/usr/bin/python3", later.build_id}}));
+  CHECK_FALSE(table.needs_maps(earlier));
+}
+
+TEST_CASE("Code that the kernel has made is none of its own", "[continuous]") {
+  const KernelCode code = {
+      symbols::KernelSymbols::parse(std::string("ffffffff81000300 T _etext\n") + kSymbols),
+      {},
+      [](const std::string&) { return "aa"; }};
+  CHECK(code.at(0xffffffff81000150).image.kind == ImageKind::kernel);
+  CHECK(code.at(0xffffffff81000300).image.kind == ImageKind::anonymous);
+  CHECK(code.at(0xffffffffc0000020).offset == 0);
 }
 
 TEST_CASE("The kernel and its modules have places of their own, and names", "[continuous]") {

@@ -62,6 +62,19 @@ TEST_CASE("Memory without a file has no path", "[continuous]") {
   CHECK(found.code->offset == 0);
 }
 
+TEST_CASE("A process of whom no event tells is known until the drain is over", "[continuous]") {
+  ProcessMaps maps;
+  procfs::Map line;
+  line.start = 0x1000;
+  line.end = 0x2000;
+  line.executable = true;
+  line.path = "/usr/bin/stranger (deleted)";
+  maps.take(7, {line});
+  CHECK(path_at(maps, 7, 0x1000) == "/usr/bin/stranger");
+  maps.forget_ended();
+  CHECK(maps.size() == 0);
+}
+
 TEST_CASE("A child has its parent's mappings, and an exec ends them", "[continuous]") {
   ProcessMaps maps;
   maps.take(perf::Event(start_of(7, 1)));
@@ -73,6 +86,8 @@ TEST_CASE("A child has its parent's mappings, and an exec ends them", "[continuo
   maps.take(perf::Event(perf::NameEvent{{8, 2}, 0, "program"}));
   CHECK(path_at(maps, 8, 0x2000) == "/b");
   CHECK(path_at(maps, 8, 0x1000) == "/a");  // samples of before may still come
+  REQUIRE(maps.find_earlier(8, 0x1000).code != nullptr);
+  CHECK(maps.find_earlier(8, 0x2000).code == nullptr);
   CHECK(maps.name(8) == "program");
   CHECK(maps.name(7).empty());
   maps.forget_ended();

@@ -186,10 +186,10 @@ TEST_CASE("recordings that are too short for parts say so", "[report][callpath][
   const DifferenceTable table = table_of_changes(waits, by_function(waits.profile));
   CHECK(table.own.compared == 0);
   const std::string text = render_difference_text(waits, By::overview, false, 100);
-  CHECK_THAT(text, Contains("The recordings are too short"));
+  CHECK_THAT(text, Contains("The recordings have too few parts"));
   CHECK_THAT(text, Contains("100.0 %       0.0                              b(int)"));
   CHECK_THAT(render_difference_text(changed(), By::overview, false, 100),
-             !Contains("The recordings are too short"));
+             !Contains("The recordings have too few parts"));
 }
 
 TEST_CASE("the page has both recordings, and colours of what changed",

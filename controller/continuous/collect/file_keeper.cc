@@ -1,0 +1,78 @@
+#include "controller/continuous/collect/file_keeper.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+#include "controller/continuous/record/kept_file.h"
+
+namespace causalctl::continuous {
+namespace {
+
+constexpr std::uint64_t kSamplesToKeep = 20;
+constexpr std::size_t kMostWaiting = 10'000;
+
+// Empty if it cannot be read, or is too large.
+std::string bytes_of(const unwind::ModuleFile& file) {
+  struct stat status {};
+  if (!file.fd || fstat(file.fd.get(), &status) != 0) return {};
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size > kLargestKeptFile) return {};
+  std::string bytes(size, '\0');
+  for (std::size_t read = 0; read < size;) {
+    const ssize_t got =
+        pread(file.fd.get(), bytes.data() + read, size - read, static_cast<off_t>(read));
+    if (got <= 0) return {};
+    read += static_cast<std::size_t>(got);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+unwind::ModuleFile open_mapped(Pid process, Address begin, const MappedCode& code) {
+  unwind::MappedFile file;
+  file.path = code.path;
+  file.device = code.device;
+  file.inode = code.inode;
+  file.start = file.first.start = begin;
+  file.end = file.first.end = code.end;
+  file.first_offset = code.offset;
+  return unwind::open_module_file(process, file);
+}
+
+void FileKeeper::add(std::vector<NewFile> files) {
+  for (NewFile& file : files) {
+    if (waiting_.size() == kMostWaiting) return;
+    const Image image = file.image;
+    waiting_.try_emplace(image, Waiting{std::move(file)});
+  }
+}
+
+void FileKeeper::count(const Profile& profile) {
+  for (const auto& [key, counts] : profile) {
+    const auto waiting = waiting_.find(key.image);
+    if (waiting == waiting_.end()) continue;
+    waiting->second.samples += sum_of(counts).samples;
+    if (waiting->second.samples < kSamplesToKeep) continue;
+    ready_.push_back(std::move(waiting->second.file));
+    waiting_.erase(waiting);
+  }
+}
+
+bool FileKeeper::keep_next(Database& database) {
+  if (ready_.empty()) return false;
+  const NewFile& next = ready_.front();
+  if (!database.has_kept(next.image)) {
+    const unwind::ModuleFile file = open_mapped(next.process, next.begin, next.code);
+    const bool is_same = padded_build_id(file.build_id) == next.image.build_id;
+    const std::string bytes = is_same ? without_debug_information(bytes_of(file)) : std::string();
+    if (!bytes.empty()) database.keep(next.image, bytes);
+  }
+  ready_.pop_front();
+  return true;
+}
+
+}  // namespace causalctl::continuous

@@ -1,0 +1,99 @@
+#include "controller/continuous/record/backlog.h"
+
+#include <utility>
+
+namespace causalctl::continuous {
+namespace {
+
+// Drains are summed up to so much time, so that the same places take little room.
+constexpr Nanoseconds kLongestSum = 600 * kSecond;
+
+std::size_t places_of(const Drain& drain) {
+  std::size_t places = 0;
+  for (const auto& [key, counts] : drain.profile) places += counts.size();
+  return places;
+}
+
+std::uint64_t samples_of(const Drain& drain) {
+  std::uint64_t samples = 0;
+  for (const auto& [key, counts] : drain.profile) samples += sum_of(counts).samples;
+  return samples;
+}
+
+void join(Drain& to, Drain&& from) {
+  to.end_ns = from.end_ns;
+  to.recorded_ns += from.recorded_ns;
+  for (const auto& [key, counts] : from.profile) add(to.profile[key], counts);
+  for (auto& [image, names] : from.names) to.names[image].merge(names);
+  for (const auto& [kind, count] : from.losses) to.losses[kind] += count;
+  for (const auto& [point, count] : from.visits) to.visits[point] += count;
+}
+
+}  // namespace
+
+void Backlog::begin_epoch(std::string name, std::int64_t now_ns) {
+  epochs_.push_back({std::move(name), now_ns});
+}
+
+std::uint64_t Backlog::add(Drain drain) {
+  auto& drains = epochs_.back().drains;
+  if (!drains.empty() && drains.back().recorded_ns < kLongestSum) {
+    join(drains.back(), std::move(drain));
+  } else {
+    drains.push_back(std::move(drain));
+  }
+  std::uint64_t dropped = 0;
+  while (places() > most_places_) dropped += drop_oldest();
+  return dropped;
+}
+
+std::size_t Backlog::places() const {
+  std::size_t places = 0;
+  for (const auto& epoch : epochs_) {
+    for (const Drain& drain : epoch.drains) places += places_of(drain);
+  }
+  return places;
+}
+
+// Names stay, because they are told once. The time counts as one in which nothing was recorded.
+std::uint64_t Backlog::drop_oldest() {
+  for (auto& epoch : epochs_) {
+    for (Drain& drain : epoch.drains) {
+      if (drain.profile.empty()) continue;
+      const std::uint64_t samples = samples_of(drain);
+      drain.profile.clear();
+      drain.recorded_ns = 0;
+      drain.visits.clear();
+      drain.losses["not written"] += samples;
+      return samples;
+    }
+  }
+  return 0;
+}
+
+void Backlog::write(Database& database) {
+  while (!epochs_.empty()) {
+    PendingEpoch& oldest = epochs_.front();
+    if (!oldest.number) oldest.number = database.begin_epoch(oldest.name, oldest.begin_ns);
+    while (!oldest.drains.empty()) {
+      database.add(*oldest.number, oldest.drains.front());
+      oldest.drains.pop_front();
+    }
+    if (epochs_.size() == 1) return;
+    epochs_.pop_front();
+  }
+}
+
+bool Backlog::is_written() const {
+  return epochs_.size() == 1 && epochs_.front().number && epochs_.front().drains.empty();
+}
+
+std::uint64_t Backlog::samples() const {
+  std::uint64_t samples = 0;
+  for (const auto& epoch : epochs_) {
+    for (const Drain& drain : epoch.drains) samples += samples_of(drain);
+  }
+  return samples;
+}
+
+}  // namespace causalctl::continuous

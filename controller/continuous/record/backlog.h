@@ -1,0 +1,45 @@
+// What a recorder has counted and not yet written, by epoch, the oldest first. While the database
+// cannot be written it grows up to a bound, beyond which the oldest counts are dropped.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "controller/continuous/record/database.h"
+
+namespace causalctl::continuous {
+
+class Backlog {
+ public:
+  // `most_places`: of code, the sum over drains.
+  explicit Backlog(std::size_t most_places) : most_places_(most_places) {}
+
+  // What is added from now on is of a new epoch. `name` may be empty.
+  void begin_epoch(std::string name, std::int64_t now_ns);
+  // REQUIRES: an epoch was begun. Returns how many samples were dropped for want of room.
+  std::uint64_t add(Drain drain);
+  // Throws Error; what was not written stays.
+  void write(Database& database);
+
+  bool is_written() const;  // all of it, and the beginning of the last epoch
+  std::uint64_t samples() const;
+
+ private:
+  struct PendingEpoch {
+    std::string name;
+    std::int64_t begin_ns = 0;
+    std::optional<std::int64_t> number = {};  // in the database, once it is there
+    std::deque<Drain> drains = {};
+  };
+
+  std::size_t places() const;
+  std::uint64_t drop_oldest();
+
+  std::size_t most_places_;
+  std::deque<PendingEpoch> epochs_;  // the last one goes on
+};
+
+}  // namespace causalctl::continuous

@@ -1,0 +1,112 @@
+// What a reader asks of the database of continuous profiles.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "controller/base/error.h"
+#include "controller/continuous/record/blob.h"
+#include "controller/continuous/record/database.h"
+#include "controller/continuous/record/kept_file.h"
+
+namespace causalctl::continuous {
+namespace {
+
+void bind_image(Statement& statement, const Image& image) {
+  statement.bind(static_cast<std::int64_t>(image.kind))
+      .bind(std::string_view(image.path))
+      .bind(std::string_view(image.build_id));
+}
+
+}  // namespace
+
+Names Database::names(const Image& image) const {
+  Names names;
+  Statement rows(connection_, R"(
+SELECT begin, size, text FROM name JOIN image ON image.id = image
+WHERE kind = ? AND path = ? AND build_id = ?)");
+  bind_image(rows, image);
+  while (rows.step()) {
+    names[static_cast<Address>(rows.number(0))] = {static_cast<std::uint64_t>(rows.number(1)),
+                                                   rows.text(2)};
+  }
+  return names;
+}
+
+bool Database::has_kept(const Image& image) const {
+  Statement rows(connection_, R"(
+SELECT 1 FROM kept_file JOIN image ON image.id = image
+WHERE kind = ? AND path = ? AND build_id = ?)");
+  bind_image(rows, image);
+  return rows.step();
+}
+
+std::string Database::kept(const Image& image) const {
+  Statement rows(connection_, R"(
+SELECT bytes FROM kept_file JOIN image ON image.id = image
+WHERE kind = ? AND path = ? AND build_id = ?)");
+  bind_image(rows, image);
+  if (!rows.step()) return {};
+  const auto bytes = rows.bytes(0);
+  return unpacked_file({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+std::map<std::int64_t, Image> Database::images() const {
+  std::map<std::int64_t, Image> images;
+  Statement rows(connection_, "SELECT id, kind, path, build_id FROM image");
+  while (rows.step()) {
+    const auto kind = std::clamp<std::int64_t>(rows.number(1), 0,
+                                               static_cast<std::int64_t>(ImageKind::anonymous));
+    images[rows.number(0)] = {static_cast<ImageKind>(kind), rows.text(2), rows.text(3)};
+  }
+  return images;
+}
+
+Profile Database::profile(const std::vector<std::int64_t>& epochs,
+                          std::vector<std::string>& damage) const {
+  Profile profile;
+  connection_.execute("BEGIN");  // both tables as they are at one moment
+  const auto images = this->images();
+  for (const std::int64_t epoch : epochs) {
+    Statement rows(connection_, R"(
+SELECT image, event, label, counts, samples FROM profile WHERE epoch = ?1
+UNION ALL SELECT image, event, label, counts, samples FROM fresh WHERE epoch = ?1)");
+    rows.bind(epoch);
+    while (rows.step()) {
+      const auto image = images.find(rows.number(0));
+      if (image == images.end()) throw Error(fmt::format("{}: an image is missing", file()));
+      try {
+        causalctl::continuous::add(profile[{image->second, rows.text(1), rows.text(2)}],
+                                   decode(rows.bytes(3)));
+      } catch (const Error& error) {
+        damage.push_back(fmt::format("{} samples of {} in epoch {} are damaged: {}", rows.number(4),
+                                     image->second.path, epoch, error.what()));
+      }
+    }
+  }
+  connection_.execute("COMMIT");
+  return profile;
+}
+
+std::uint64_t Database::bytes() const {
+  Statement pages(connection_,
+                  "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+  pages.step();
+  return static_cast<std::uint64_t>(pages.number(0));
+}
+
+void Database::check() const {
+  Statement result(connection_, "PRAGMA integrity_check");
+  if (!result.step() || result.text(0) != "ok") {
+    throw Error(fmt::format("{} is damaged: {}", file(), result.text(0)),
+                "`sqlite3 FILE .recover` may save what is in it");
+  }
+  std::vector<std::string> damage;
+  for (const Epoch& epoch : epochs()) profile({epoch.id}, damage);
+  if (damage.empty()) return;
+  throw Error(
+      fmt::format("{}: {} rows are damaged, such as: {}", file(), damage.size(), damage.front()),
+      "reports are made without them, and the next merge removes them");
+}
+
+}  // namespace causalctl::continuous

@@ -1,0 +1,124 @@
+// What keeps the database of continuous profiles small, and what is asked of its recorder.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "controller/base/error.h"
+#include "controller/continuous/record/blob.h"
+#include "controller/continuous/record/database.h"
+
+namespace causalctl::continuous {
+
+// One row after the other, so that little is in memory at a time.
+void Database::merge() {
+  connection_.in_transaction([&] {
+    Statement groups(connection_, "SELECT DISTINCT epoch, image, event, label FROM fresh");
+    while (groups.step()) {
+      const auto bind_key = [&groups](Statement& statement) -> Statement& {
+        statement.bind(groups.number(0)).bind(groups.number(1));
+        return statement.bind(std::string_view(groups.text(2)))
+            .bind(std::string_view(groups.text(3)));
+      };
+      Counts sum;
+      std::int64_t damaged = 0;
+      Statement rows(connection_, R"(
+SELECT counts, samples FROM fresh WHERE epoch = ?1 AND image = ?2 AND event = ?3 AND label = ?4
+UNION ALL
+SELECT counts, samples FROM profile
+WHERE epoch = ?1 AND image = ?2 AND event = ?3 AND label = ?4)");
+      bind_key(rows);
+      while (rows.step()) {
+        try {
+          causalctl::continuous::add(sum, decode(rows.bytes(0)));
+        } catch (const Error&) {  // nothing can be read from it any more
+          damaged += rows.number(1);
+        }
+      }
+      if (damaged > 0) add_loss(groups.number(0), "damaged", damaged);
+      Statement merged(connection_, "INSERT OR REPLACE INTO profile VALUES (?, ?, ?, ?, ?, ?)");
+      bind_key(merged).bind(static_cast<std::int64_t>(sum_of(sum).samples)).bind(encode(sum)).run();
+    }
+    connection_.execute("DELETE FROM fresh");
+  });
+  give_back();
+}
+
+// Pages that are free, to the file system. It does not wait for readers.
+void Database::give_back() {
+  connection_.execute("PRAGMA incremental_vacuum");
+  connection_.execute("PRAGMA wal_checkpoint(PASSIVE)");
+}
+
+void Database::remove(std::int64_t epoch) {
+  connection_.in_transaction([&] {
+    for (const char* table : {"profile", "fresh", "loss", "visit"}) {
+      Statement(connection_, fmt::format("DELETE FROM {} WHERE epoch = ?", table))
+          .bind(epoch)
+          .run();
+    }
+    Statement(connection_, "DELETE FROM epoch WHERE id = ?").bind(epoch).run();
+  });
+  give_back();
+}
+
+// With their names. A recorder writes each name once, so that this is not for one that has begun.
+void Database::remove_unused_images() {
+  connection_.in_transaction([&] {
+    connection_.execute(R"(
+DELETE FROM name WHERE image NOT IN (SELECT image FROM profile UNION SELECT image FROM fresh);
+DELETE FROM kept_file WHERE image NOT IN (SELECT image FROM profile UNION SELECT image FROM fresh);
+DELETE FROM image WHERE id NOT IN (SELECT image FROM profile UNION SELECT image FROM fresh);
+)");
+  });
+}
+
+std::size_t Database::remove_old(std::int64_t oldest_ns, std::uint64_t most_bytes) {
+  for (std::size_t removed = 0;; ++removed) {
+    Statement oldest(connection_, R"(
+SELECT id, min(end_ns, (SELECT min(begin_ns) FROM epoch AS later WHERE later.id > epoch.id))
+FROM epoch WHERE id < (SELECT max(id) FROM epoch) ORDER BY id LIMIT 1)");
+    if (!oldest.step()) return removed;
+    const bool is_old = oldest.number(1) < oldest_ns;
+    if (!is_old && (most_bytes == 0 || bytes() <= most_bytes)) return removed;
+    const std::int64_t epoch = oldest.number(0);
+    oldest.reset();
+    remove(epoch);
+  }
+}
+
+std::int64_t Database::ask(const Request& request) {
+  Statement(connection_, "INSERT INTO request VALUES (NULL, ?, ?, NULL)")
+      .bind(static_cast<std::int64_t>(request.kind))
+      .bind(std::string_view(request.text))
+      .run();
+  return connection_.last_row();
+}
+
+std::optional<Request> Database::next_request() const {
+  Statement rows(connection_, R"(
+SELECT id, kind, text FROM request WHERE answer IS NULL ORDER BY id LIMIT 1)");
+  if (!rows.step()) return std::nullopt;
+  const bool is_epoch = rows.number(1) == static_cast<std::int64_t>(Request::Kind::epoch);
+  return Request{rows.number(0), is_epoch ? Request::Kind::epoch : Request::Kind::flush,
+                 rows.text(2)};
+}
+
+void Database::finish(const Request& request, const std::string& answer) {
+  Statement(connection_, "UPDATE request SET answer = ? WHERE id = ?")
+      .bind(std::string_view(answer))
+      .bind(request.id)
+      .run();
+}
+
+std::optional<std::string> Database::answer(std::int64_t request) const {
+  Statement rows(connection_, "SELECT answer FROM request WHERE id = ? AND answer IS NOT NULL");
+  rows.bind(request);
+  return rows.step() ? std::optional(rows.text(0)) : std::nullopt;
+}
+
+void Database::withdraw(std::int64_t request) {
+  Statement(connection_, "DELETE FROM request WHERE id = ?").bind(request).run();
+}
+
+}  // namespace causalctl::continuous
