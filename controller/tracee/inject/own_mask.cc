@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <utility>
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
@@ -14,6 +15,10 @@ namespace causalctl::tracee {
 namespace {
 
 constexpr Nanoseconds kMaskPatience = 50 * kMillisecond;
+constexpr Nanoseconds kPollEvery = kMillisecond / 2;
+// Between polls that are further apart, as on an overloaded machine, a thread may have let signals
+// in again without being seen.
+constexpr Nanoseconds kLongestGap = 2 * kMillisecond;
 constexpr std::uint64_t kComputed = 2;  // user ticks: two may begin within one of them
 
 constexpr std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1); }
@@ -52,7 +57,7 @@ std::optional<std::uint64_t> mask_now(Pid pid, Tid tid) {
 
 std::map<Tid, std::uint64_t> own_masks(Pid pid, std::span<const Tid> tids) {
   std::map<Tid, std::uint64_t> own;
-  std::map<Tid, MaskPoll> doubtful;  // as of the first poll of each
+  std::map<Tid, MaskPoll> doubtful;  // as of the first poll of each that counts
   for (const Tid tid : tids) {
     const auto now = poll_mask(pid, tid);
     if (!now) continue;
@@ -62,15 +67,21 @@ std::map<Tid, std::uint64_t> own_masks(Pid pid, std::span<const Tid> tids) {
       own[tid] = now->blocked;
     }
   }
+  Nanoseconds polled_ns = monotonic_now();
   for (Patience patience(kMaskPatience); !doubtful.empty() && !patience.over();) {
-    sleep_until(monotonic_now() + kMillisecond);
-    std::erase_if(doubtful, [&](const auto& thread) {
-      const auto now = poll_mask(pid, thread.first);
-      if (!now) return true;
-      if (!is_own_mask(thread.second, *now)) return false;
-      own[thread.first] = now->blocked;
-      return true;
-    });
+    sleep_until(monotonic_now() + kPollEvery);
+    const Nanoseconds now_ns = monotonic_now();
+    const bool is_gap = now_ns - std::exchange(polled_ns, now_ns) > kLongestGap;
+    for (auto thread = doubtful.begin(); thread != doubtful.end();) {
+      const auto now = poll_mask(pid, thread->first);
+      if (now && is_gap && blocks_all(now->blocked) && now->state != 'S') thread->second = *now;
+      if (now && !is_own_mask(thread->second, *now)) {
+        ++thread;
+        continue;
+      }
+      if (now) own[thread->first] = now->blocked;
+      thread = doubtful.erase(thread);
+    }
   }
   return own;
 }
