@@ -58,6 +58,16 @@ std::string status_of(const std::string& file) {
   return text;
 }
 
+// One file that cannot be read must not hide the others.
+std::string status_or_trouble_of(const std::string& file, bool is_only_one) {
+  try {
+    return status_of(file);
+  } catch (const Error& error) {
+    if (is_only_one) throw;
+    return fmt::format("{}\n", error.what());
+  }
+}
+
 std::string list_of(const std::string& file) {
   std::string text = fmt::format("{}\n{:>5}  {:<19}  {:<19}  {:>10}  {:>10}  {:<16}  {}\n", file,
                                  "epoch", "begin", "end", "recorded", "samples", "name", "losses");
@@ -132,7 +142,7 @@ ExitCode run(const DbArguments& arguments) {
   }
   for (const std::string& file : files) {
     if (action == "status") {
-      write_output("", status_of(file));
+      write_output("", status_or_trouble_of(file, files.size() == 1));
     } else if (action == "list") {
       write_output("", list_of(file));
     } else if (action == "flush") {

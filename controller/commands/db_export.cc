@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/commands/callpath_report.h"
@@ -14,9 +16,10 @@
 namespace causalctl::commands {
 namespace {
 
-// A line for each function of each image and label in each epoch.
-std::string lines_of(const ChosenHost& host, const std::string& label) {
-  std::string lines;
+using Write = std::function<bool(const std::string& lines)>;  // returns whether to go on
+
+// A line for each function of each image and label in each epoch, epoch by epoch.
+bool write_lines(const ChosenHost& host, const std::string& label, const Write& write) {
   continuous::FileNames names(host.database);
   report::continuous::ExportedRow row;
   row.host = host.database.host().name;
@@ -24,6 +27,7 @@ std::string lines_of(const ChosenHost& host, const std::string& label) {
   for (const continuous::Epoch& epoch : host.epochs) {
     row.epoch = {epoch.id, epoch.name, continuous::utc_text(epoch.begin_ns),
                  continuous::utc_text(epoch.end_ns), epoch.recorded_ns};
+    std::string lines;
     for (const auto& [key, counts] : host.database.profile({epoch.id}, damage)) {
       if (!label.empty() && key.label != label) continue;
       row.event = key.event;
@@ -40,9 +44,24 @@ std::string lines_of(const ChosenHost& host, const std::string& label) {
         lines += report::continuous::render_line(row);
       }
     }
+    if (!write(lines)) return false;
   }
   for (const std::string& text : damage) log::note("{}: {}", host.database.file(), text);
-  return lines;
+  return true;
+}
+
+void export_lines(const std::vector<ChosenHost>& hosts, const ExportOptions& options) {
+  const bool to_standard_output = options.path.empty() || options.path == "-";
+  std::string all;
+  const Write write = [&](const std::string& lines) {
+    if (to_standard_output) return write_part(lines);
+    all += lines;
+    return true;
+  };
+  for (const ChosenHost& host : hosts) {
+    if (!write_lines(host, options.label, write)) return;
+  }
+  if (!to_standard_output) write_output(options.path, all);
 }
 
 }  // namespace
@@ -56,11 +75,8 @@ void check_export(const ExportOptions& options) {
 }
 
 void export_epochs(const std::vector<ChosenHost>& hosts, const ExportOptions& options) {
-  if (options.format == "json") {
-    std::string lines;
-    for (const ChosenHost& host : hosts) lines += lines_of(host, options.label);
-    return write_output(options.path, lines);
-  }
+  require_label(hosts, options.label);
+  if (options.format == "json") return export_lines(hosts, options);
   const callpath::ReadLog log = as_paths(hosts, options.label);
   CallpathView view;
   view.kernel = true;

@@ -24,7 +24,9 @@ struct DiffArguments {
 callpath::ReadLog paths_of(const std::vector<continuous::Database>& databases,
                            const std::string& epoch, const DiffArguments& arguments) {
   const bool is_point = !arguments.per.empty() && arguments.per != "second";
-  return as_paths(choose_hosts(databases, epoch), arguments.label, is_point ? arguments.per : "");
+  const auto hosts = choose_hosts(databases, epoch);
+  require_label(hosts, arguments.label);
+  return as_paths(hosts, arguments.label, is_point ? arguments.per : "");
 }
 
 ExitCode compare(const DiffArguments& arguments) {

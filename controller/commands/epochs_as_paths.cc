@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
+#include "controller/base/log.h"
 #include "controller/continuous/analysis/epoch_choice.h"
 #include "controller/continuous/analysis/file_names.h"
 
@@ -41,7 +43,7 @@ class PathsOfEpochs {
   const std::string& per_;
   continuous::FileNames names_;
   Recording recording_;
-  std::uint64_t samples_ = 0;
+  continuous::Count sum_;
   std::map<std::string, std::uint32_t> groups_;
   std::map<continuous::Image, std::map<Address, callpath::NodeId>> nodes_;
   std::map<std::pair<std::string, std::string>, std::uint32_t> modules_;  // by path and build-id
@@ -54,15 +56,17 @@ Recording PathsOfEpochs::take(std::vector<Warning>& warnings) {
   if (!host_.epochs.empty()) recording_.started_ns = host_.epochs.front().begin_ns;
   std::vector<std::string> texts;
   continuous::Losses losses;
-  Nanoseconds cpu_ns = 0;
   for (const continuous::Epoch& epoch : host_.epochs) {
+    if (epoch.recorded_ns <= 0) continue;  // it has just begun
     const continuous::Profile profile = host_.database.profile({epoch.id}, texts);
     add(epoch, profile);
     for (const auto& [kind, count] : epoch.losses) losses[kind] += count;
-    for (const auto& [key, counts] : profile) cpu_ns += continuous::sum_of(counts).time_ns;
   }
-  if (samples_ > 0) recording_.period_ns = cpu_ns / static_cast<Nanoseconds>(samples_);
-  for (std::string& text : warnings_of(losses, samples_)) texts.push_back(std::move(text));
+  if (sum_.samples > 0) {
+    recording_.period_ns = sum_.time_ns / static_cast<Nanoseconds>(sum_.samples);
+  }
+  recording_.losses.samples_total = sum_.samples;
+  for (std::string& text : warnings_of(losses, sum_.samples)) texts.push_back(std::move(text));
   for (std::string& text : texts) warnings.emplace_back(host + ": " + text);
   return std::move(recording_);
 }
@@ -84,7 +88,7 @@ void PathsOfEpochs::add(const continuous::Epoch& epoch, const continuous::Profil
       const callpath::NodeId node = node_of(key.image, offset);
       samples[node] += count.samples;
       cpu[node] += static_cast<std::uint64_t>(count.time_ns);
-      samples_ += count.samples;
+      sum_ += count;
     }
   }
   if (!per_.empty()) {
@@ -140,9 +144,16 @@ std::uint32_t PathsOfEpochs::module_of(const continuous::Image& image) {
 
 std::vector<continuous::Database> open_databases(const std::string& path) {
   std::vector<continuous::Database> databases;
-  for (const std::string& file : continuous::Database::files_in(path)) {
-    databases.push_back(continuous::Database::read(file));
+  const std::vector<std::string> files = continuous::Database::files_in(path);
+  for (const std::string& file : files) {
+    try {
+      databases.push_back(continuous::Database::read(file));
+    } catch (const Error& error) {
+      if (files.size() == 1) throw;
+      log::note("{}; it is left out", error.what());
+    }
   }
+  if (databases.empty()) throw Error(path + ": no file can be read");
   return databases;
 }
 
@@ -175,9 +186,25 @@ callpath::ReadLog as_paths(std::span<const ChosenHost> hosts, const std::string&
   return log;
 }
 
+void require_label(const std::vector<ChosenHost>& hosts, const std::string& label) {
+  if (label.empty()) return;
+  std::set<std::string> labels;
+  for (const ChosenHost& host : hosts) {
+    for (const continuous::Epoch& epoch : host.epochs) {
+      for (const std::string& each : host.database.labels(epoch.id)) labels.insert(each);
+    }
+  }
+  if (labels.contains(label)) return;
+  labels.erase("");
+  throw UsageError(fmt::format("--label {}: nothing was recorded with it", label),
+                   labels.empty() ? "these epochs have no labels (record --label)"
+                                  : fmt::format("there are {}", fmt::join(labels, ", ")));
+}
+
 std::uint64_t visits_of(const std::vector<continuous::Epoch>& epochs, const std::string& point) {
   std::uint64_t visits = 0;
   for (const continuous::Epoch& epoch : epochs) {
+    if (epoch.recorded_ns <= 0) continue;  // it has just begun
     const auto counted = epoch.visits.find(point);
     if (counted != epoch.visits.end()) {
       visits += counted->second;

@@ -17,7 +17,8 @@ struct ChosenHost {
   std::vector<continuous::Epoch> epochs;
 };
 
-// Opens the files of a folder, or the one that is named, to be read. Throws Error.
+// Opens the files of a folder, or the one that is named, to be read. Tells of those that cannot be;
+// throws Error if that is all.
 std::vector<continuous::Database> open_databases(const std::string& path);
 // Returns the epochs that `text` means (epoch_choice.h), by host. Hosts that have none are left
 // out. Throws UsageError if there are none at all.
@@ -30,6 +31,10 @@ std::vector<ChosenHost> choose_hosts(const std::vector<continuous::Database>& da
 // lost.
 callpath::ReadLog as_paths(std::span<const ChosenHost> hosts, const std::string& label,
                            const std::string& per = "");
+
+// Throws UsageError, which tells the labels that there are, if nothing has this one. Every profile
+// has the empty one.
+void require_label(const std::vector<ChosenHost>& hosts, const std::string& label);
 
 // Returns how often the point was visited in these epochs. Throws UsageError, which tells the
 // points that there are, if it was not counted in all of them.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "controller/base/error.h"
+#include "controller/callpath/places/namer.h"
 #include "controller/commands/callpath_report.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/db_export.h"
@@ -33,6 +34,7 @@ struct ProfArguments {
   std::string epoch = "last";
   std::string label;
   std::string per;
+  bool stacks = false;
   std::string format = "text";
   std::string path;
   std::optional<std::uint64_t> limit;
@@ -41,9 +43,10 @@ struct ProfArguments {
 
 continuous::By rows_by(const std::string& text) {
   if (text == "function") return continuous::By::function;
+  if (text == "line") return continuous::By::line;
   if (text == "image") return continuous::By::image;
   if (text == "label") return continuous::By::label;
-  throw UsageError(fmt::format("--by {}: no such choice", text), "function, image or label");
+  throw UsageError(fmt::format("--by {}: no such choice", text), "function, line, image or label");
 }
 
 continuous::Profile with_label(continuous::Profile profile, const std::string& label) {
@@ -69,8 +72,9 @@ shown::ProfileTable table_of(const ChosenHost& host, const ProfArguments& argume
   std::vector<std::string> damage;
   const continuous::Rows rows = continuous::rows_of(
       with_label(host.database.profile(chosen, damage), arguments.label), table.event,
-      rows_by(arguments.by),
-      [&names](const auto& image, Address offset) { return names.at(image, offset); });
+      rows_by(arguments.by), [&](const auto& image, Address offset) {
+        return arguments.by == "line" ? names.line_at(image, offset) : names.at(image, offset);
+      });
   table.samples = rows.all.samples;
   table.time_ns = rows.all.time_ns;
   for (const continuous::Row& row : rows.rows) {
@@ -94,24 +98,56 @@ std::string tables_of(const std::vector<ChosenHost>& hosts, const ProfArguments&
   for (const ChosenHost& host : hosts) {
     const shown::ProfileTable table = table_of(host, arguments);
     if (arguments.format == "json") {
+      text += text.empty() ? "" : ",\n";
       text += shown::render_json(table);
       continue;
     }
     if (!text.empty()) text += "\n";
     text += shown::render_text(table, options);
   }
+  if (arguments.format == "json" && hosts.size() > 1) return "[\n" + text + "]\n";
   return text;
+}
+
+// The report of call paths, of what `record --stacks` has recorded.
+ExitCode show_stacks(const ProfArguments& arguments) {
+  CallpathView view;
+  if (arguments.by != "function") view.by = arguments.by;
+  view.kernel = arguments.format == "html";
+  check_callpath_view(view, arguments.format);
+  const auto databases = open_databases(arguments.folder);
+  std::vector<LogText> logs;
+  for (const ChosenHost& host : choose_hosts(databases, arguments.epoch)) {
+    for (const continuous::Epoch& epoch : host.epochs) {
+      std::string text = host.database.paths(epoch.id);
+      if (text.empty()) continue;
+      logs.push_back(
+          {fmt::format("{}, epoch {}", host.database.file(), epoch.id), std::move(text)});
+    }
+  }
+  callpath::ReadLog log = callpath::parse_logs(logs);
+  if (log.runs.empty()) {
+    throw Error("no call paths were recorded in these epochs",
+                "causalctl record --stacks records them");
+  }
+  for (callpath::Recording& run : log.runs) callpath::name_from_files(run);
+  choose_kernel_part(log.runs, arguments.format, view);
+  write_callpath_report(log.runs, log.warnings, {arguments.format, arguments.path, arguments.color},
+                        view);
+  return ExitCode::ok;
 }
 
 ExitCode run(const ProfArguments& arguments) {
   const bool is_table = arguments.format == "text" || arguments.format == "json";
   check_callpath_format(arguments.format, arguments.path);
+  if (arguments.stacks) return show_stacks(arguments);
   (void)rows_by(arguments.by);
   if (!is_table && (arguments.by != "function" || !arguments.per.empty())) {
     throw UsageError("--by and --per are for text and JSON", "the other formats have all places");
   }
   const auto databases = open_databases(arguments.folder);
   const auto hosts = choose_hosts(databases, arguments.epoch);
+  require_label(hosts, arguments.label);
   if (is_table) {
     write_output(arguments.path, tables_of(hosts, arguments));
     return ExitCode::ok;
@@ -133,7 +169,7 @@ void add_prof(CLI::App& app, Command& selected) {
   add_word(sub, "DIR", arguments->folder, "",
            "the folder that `causalctl record --db` writes, or one host's file in it");
   OptionGroup choice(sub, "What is shown");
-  choice.value("--by", arguments->by, "BY", "rows by function, image or label [function]");
+  choice.value("--by", arguments->by, "BY", "rows by function, line, image or label [function]");
   choice.value("--epoch", arguments->epoch, "EPOCH",
                "last, all, today, a name, a number, or a span such as 2026-11-25T10:00..11:00 "
                "[last]");
@@ -141,6 +177,8 @@ void add_prof(CLI::App& app, Command& selected) {
   choice.value("--per", arguments->per, "POINT",
                "show the time per visit of a point that was counted, too (record --progress)");
   choice.value("--limit", arguments->limit, "N", "most rows of the text; 0: all [30]");
+  choice.flag("--stacks", arguments->stacks,
+              "the call paths that record --stacks has recorded, as causalctl callpath shows them");
   OptionGroup output(sub, "Output");
   output.value("--format", arguments->format, "FORMAT", std::string(kCallpathFormats) + " [text]");
   output.value("-o,--output", arguments->path, "FILE", "write to a file [standard output]");

@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <random>
@@ -21,6 +22,7 @@
 #include "controller/commands/launched.h"
 #include "controller/commands/options.h"
 #include "controller/commands/process_set_options.h"
+#include "controller/commands/recorded_stacks.h"
 #include "controller/continuous/collect/recorder.h"
 #include "controller/continuous/record/database.h"
 #include "controller/progress/naming.h"
@@ -34,6 +36,7 @@ namespace causalctl::commands {
 namespace {
 
 constexpr double kMostBudget = 50;  // percent
+constexpr std::uint32_t kMostDays = 36'500;
 constexpr std::uint64_t kLeastBytes = 1'000'000;
 
 struct RecordArguments {
@@ -42,9 +45,9 @@ struct RecordArguments {
   std::string folder, label;
   std::vector<std::string> points;
   std::string budget = "1", period = "auto", drain = "5s", merge = "10m", epoch_every = "1h",
-              keep = "7d", duration;
+              roll_up = "48h", keep = "7d", duration;
   std::string most_bytes = "1G";
-  bool no_files = false, quiet = false, verbose = false;
+  bool stacks = false, no_files = false, quiet = false, verbose = false;
 };
 
 double parse_budget(std::string text) {
@@ -74,9 +77,16 @@ std::uint64_t parse_bytes(const std::string& text) {
 Nanoseconds parse_long(const std::string& text, const char* option) {
   if (text.ends_with('d')) {
     const auto days = parse_number<std::uint32_t>(text.substr(0, text.size() - 1));
-    if (days) return Nanoseconds{*days} * 24 * 3600 * kSecond;
+    if (days && *days <= kMostDays) return Nanoseconds{*days} * 24 * 3600 * kSecond;
   }
   return config::parse_duration(text, option);
+}
+
+Nanoseconds not_too_often(const std::string& text, const char* option) {
+  const Nanoseconds time_ns = parse_long(text, option);
+  if (time_ns >= kSecond / 10) return time_ns;
+  throw UsageError(fmt::format("{} {}: less than 0.1 s", option, text),
+                   "it takes longer than that");
 }
 
 continuous::RecordOptions options_of(const RecordArguments& arguments) {
@@ -91,9 +101,10 @@ continuous::RecordOptions options_of(const RecordArguments& arguments) {
       throw UsageError("--period: more than 1 s", "a profile takes a thousand samples or more");
     }
   }
-  options.drain_ns = config::parse_duration(arguments.drain, "--drain");
-  options.merge_ns = config::parse_duration(arguments.merge, "--merge");
-  options.epoch_ns = parse_long(arguments.epoch_every, "--epoch-every");
+  options.drain_ns = not_too_often(arguments.drain, "--drain");
+  options.merge_ns = not_too_often(arguments.merge, "--merge");
+  options.epoch_ns = not_too_often(arguments.epoch_every, "--epoch-every");
+  options.roll_up_ns = parse_long(arguments.roll_up, "--roll-up");
   options.keep_ns = parse_long(arguments.keep, "--keep");
   options.most_bytes = parse_bytes(arguments.most_bytes);
   options.label = arguments.label;
@@ -101,6 +112,13 @@ continuous::RecordOptions options_of(const RecordArguments& arguments) {
   options.files = !arguments.no_files;
   options.seed = std::random_device()();
   return options;
+}
+
+// A sample with its path costs some 150 µs, its unwinding included: a third of the budget.
+Nanoseconds stacks_period(double budget) {
+  constexpr double kCost = 150'000;
+  return std::clamp<Nanoseconds>(static_cast<Nanoseconds>(3 * kCost / budget), 5 * kMillisecond,
+                                 kSecond);
 }
 
 continuous::Host this_host() {
@@ -129,6 +147,7 @@ void tell(const continuous::RecordSummary& summary, const RecordArguments& argum
       summary.samples, static_cast<double>(summary.recorded_ns) / kSecond,
       duration(summary.period_ns), percent(summary.unknown, summary.samples), summary.lost,
       static_cast<double>(summary.sample_cost_ns) / kMicrosecond, 100 * summary.cpu_share);
+  log::verbose("the kernel had {} records for them", summary.records);
   log::note("to read on: causalctl prof {}", progress::in_shell_quotes(arguments.folder));
 }
 
@@ -154,6 +173,18 @@ ExitCode record_watched(session::Watch& watch, const SetChoice& choice, tracee::
   hooks.show = [&](const std::string& how_far) {
     if (status.due()) status.show(fmt::format("recording {}: {}", choice.text, how_far));
   };
+  std::optional<RecordedStacks> stacks;
+  if (arguments.stacks) {
+    stacks.emplace(choice, stacks_period(options.budget), database.file() + ".paths");
+    hooks.end_paths = [&stacks, left = stacks->left_behind()](bool is_last) mutable {
+      std::vector<std::string> logs;
+      if (!left.empty()) logs.push_back(std::exchange(left, {}));
+      if (std::string log = stacks->end(); !log.empty()) logs.push_back(std::move(log));
+      if (!is_last) stacks->begin();
+      return logs;
+    };
+    stacks->begin();
+  }
   const continuous::RecordSummary summary = continuous::record(watch, database, options, hooks);
   status.clear();
   watch.end_work();
@@ -214,11 +245,15 @@ void add_record(CLI::App& app, Command& selected, std::vector<std::string> progr
       "--progress", arguments->points, "SPEC",
       "count a progress point, so that prof, stats and diff can tell costs per visit (--per): "
       "code or a USDT probe of one process, or syscall:NAME; may be repeated");
+  what.flag("--stacks", arguments->stacks,
+            "record call paths, too, at a lower rate (prof --stacks shows them)");
   what.value("--duration", arguments->duration, "TIME", "end after this time");
   OptionGroup keeping(sub, "Database");
   keeping.value("--drain", arguments->drain, "TIME", "write this often what was counted [5s]");
   keeping.value("--merge", arguments->merge, "TIME", "merge what was written this often [10m]");
   keeping.value("--epoch-every", arguments->epoch_every, "TIME", "begin an epoch this often [1h]");
+  keeping.value("--roll-up", arguments->roll_up, "TIME",
+                "join epochs without names that are older, by day; 0: never [48h]");
   keeping.value("--keep", arguments->keep, "TIME", "remove epochs that are older [7d]");
   keeping.value("--max-size", arguments->most_bytes, "SIZE",
                 "remove the oldest epochs of a larger file [1G]");

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,9 @@ class Sets {
     std::vector<std::int64_t> ids;
     continuous::Losses losses;
     for (const continuous::Epoch& epoch : host.epochs) {
+      if (!used_.insert({&host.database, epoch.id}).second) {
+        throw UsageError(fmt::format("epoch {} is in two sets", epoch.id), "sets must be apart");
+      }
       ids.push_back(epoch.id);
       set.recorded_ns += epoch.recorded_ns;
       for (const auto& [kind, count] : epoch.losses) losses[kind] += count;
@@ -97,6 +101,7 @@ class Sets {
   const std::string& label_;
   const std::string& per_;
   std::map<const continuous::Database*, continuous::FileNames> names_;
+  std::set<std::pair<const continuous::Database*, std::int64_t>> used_;
   std::vector<continuous::SampleSet> sets_;
   std::vector<std::string> warnings_;
 };
@@ -107,12 +112,16 @@ view::SpreadTable table_of_sets(const StatsArguments& arguments) {
   Sets sets(arguments.label, arguments.per);
   if (arguments.epochs.size() > 1) {
     for (const std::string& choice : arguments.epochs) {
-      for (const ChosenHost& host : choose_hosts(databases, choice)) sets.add(host, choice);
+      const auto hosts = choose_hosts(databases, choice);
+      require_label(hosts, arguments.label);
+      for (const ChosenHost& host : hosts) sets.add(host, choice);
     }
     return sets.table();
   }
   const std::string choice = arguments.epochs.empty() ? "all" : arguments.epochs.front();
-  for (const ChosenHost& host : choose_hosts(databases, choice)) {
+  const auto hosts = choose_hosts(databases, choice);
+  require_label(hosts, arguments.label);
+  for (const ChosenHost& host : hosts) {
     for (const continuous::Epoch& epoch : host.epochs) {
       sets.add({host.database, {epoch}},
                fmt::format("{}{}{}", epoch.id, epoch.name.empty() ? "" : " ", epoch.name));

@@ -77,6 +77,16 @@ def cpu_ns(target):
     return int(pathlib.Path(f"/proc/{target.pid}/schedstat").read_text().split()[0])
 
 
+def paths_recorder(target):
+    """Returns whether a causalctl records the call paths of the target."""
+    for command in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = command.read_bytes().split(b"\0")
+            if b"callpath" in words and str(target.pid).encode() in words:
+                return True
+    return False
+
+
 def end(process):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
@@ -104,6 +114,8 @@ def test_a_process_is_recorded_as_it_works(options, tmp_path, target):
     signals = [line for line in before.splitlines() if line.startswith("Sig")]
     after = pathlib.Path(f"/proc/{target.pid}/status").read_text()
     assert signals == [line for line in after.splitlines() if line.startswith("Sig")]
+    lines = profile(options, tmp_path, "--by", "line")
+    assert lines["rows"][0]["name"].startswith("harness.c:") or lines["rows"][0]["name"].startswith("chain.c:"), lines
     text = run(options, "prof", "db", folder=tmp_path).stdout
     assert "second_work  (chain)" in text and "time %" in text, text
 
@@ -228,9 +240,9 @@ def test_a_changed_share_is_found(options, tmp_path):
     per = profile(options, tmp_path, "--epoch", f"1..{count // 2}", "--per", "first_work")
     # 4 ms as it has calibrated its loops, at another speed perhaps.
     assert 3.6e6 < sum(row["ns_per_visit"] for row in per["rows"]) < 5.6e6, per["rows"]
-    text = run(options, "diff", "db", "--from", "1", "--to", "last", folder=tmp_path).stdout
+    text = run(options, "diff", "db", "--from", "1", "--to", str(count - 1), folder=tmp_path).stdout
     assert "five epochs" in text, text
-    page = run(options, "diff", "db", "--from", "1", "--to", "last", "--format", "html", "-o", "page.html", folder=tmp_path)
+    page = run(options, "diff", "db", "--from", "1", "--to", str(count - 1), "--format", "html", "-o", "page.html", folder=tmp_path)
     assert page.returncode == 0 and (tmp_path / "page.html").stat().st_size > 10_000
 
 
@@ -251,6 +263,60 @@ def test_a_replaced_program_still_has_names(options, tmp_path):
     assert any(row["name"].startswith("program+0x") for row in profile(options, tmp_path)["rows"])
 
 
+def test_call_paths_are_recorded_besides(options, tmp_path, target):
+    words = ("--period", "1ms", "--stacks", "--budget", "10")
+    with recorder(options, tmp_path, target.pid, *words) as process:
+        time.sleep(2.5)
+        run(options, "db", "db", "epoch", "second", folder=tmp_path)
+        time.sleep(1.5)
+        end(process)
+    text = run(options, "prof", "db", "--stacks", "--epoch", "all", folder=tmp_path).stdout
+    assert "in 2 runs" in text and re.search(r"second_work\n\s+called by work 100.0 %", text), text
+    folded = run(options, "prof", "db", "--stacks", "--epoch", "second", "--format", "folded", folder=tmp_path).stdout
+    assert ";work;second_work " in folded, folded
+    # A kill ends what records the paths as well, and the next recorder finds what they were.
+    with recorder(options, tmp_path, target.pid, *words) as process:
+        time.sleep(1.5)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert wait_until(lambda: not paths_recorder(target), 20)
+    count = len(epochs(tmp_path))
+    run(options, "record", "--db", "db", target.pid, "--duration", "300ms", "--stacks", folder=tmp_path)
+    with contextlib.closing(sqlite3.connect(database(tmp_path))) as connection:
+        logs = connection.execute("SELECT count(*) FROM path WHERE epoch > ?", (count,)).fetchone()[0]
+    assert logs == 2, logs
+    none = run(options, "record", "--db", "other", target.pid, "--duration", "300ms", folder=tmp_path)
+    assert none.returncode == 0
+    refused = run(options, "prof", "other", "--stacks", folder=tmp_path, check=False)
+    assert refused.returncode == 1 and "record --stacks" in refused.stderr, refused.stderr
+
+
+def test_a_service_has_the_rights_that_it_needs(options, tmp_path):
+    unit = (pathlib.Path(options.causalctl).parent / "scripts/service/causalctl-record.service").read_text()
+    capabilities = re.search(r"^CapabilityBoundingSet=(.*)$", unit, re.MULTILINE)[1].split()
+    kept = ",".join("+" + name.removeprefix("CAP_").lower() for name in capabilities)
+    command = ["setpriv", f"--bounding-set=-all,{kept}", "--no-new-privs", options.causalctl, "record", "--db", "db",
+               "--duration", "2s", "--period", "1ms", "--stacks"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and "samples in" in done.stderr, done.stderr
+    if shutil.which("systemd-analyze"):
+        path = tmp_path / "causalctl-record.service"
+        path.write_text(re.sub(r"^ExecStart=\S+", f"ExecStart={options.causalctl}", unit, flags=re.MULTILINE))
+        checked = subprocess.run(["systemd-analyze", "verify", "--man=no", path], capture_output=True, text=True, check=False)
+        assert "causalctl-record" not in checked.stderr, checked.stderr
+
+
+def test_one_file_that_cannot_be_read_hides_no_other(options, tmp_path, target):
+    run(options, "record", "--db", "db", target.pid, "--duration", "1s", "--period", "1ms", folder=tmp_path)
+    (tmp_path / "db" / "broken.db").write_bytes(b"x" * 5000)
+    done = run(options, "prof", "db", folder=tmp_path)
+    assert "second_work" in done.stdout and "broken.db" in done.stderr, (done.stdout, done.stderr)
+    status = run(options, "db", "db", "status", folder=tmp_path).stdout
+    assert "broken.db" in status and "is not being recorded" in status, status
+    refused = run(options, "prof", "db", "--label", "none", folder=tmp_path, check=False)
+    assert refused.returncode == 2 and "record --label" in refused.stderr, refused.stderr
+
+
 def test_profiles_are_exported(options, tmp_path, target):
     run(options, "record", "--db", "db", target.pid, "--duration", "2s", "--period", "1ms", "--label", "some", folder=tmp_path)
     lines = run(options, "db", "db", "export", folder=tmp_path).stdout.splitlines()
@@ -263,8 +329,8 @@ def test_profiles_are_exported(options, tmp_path, target):
     for name in ("pprof", "callgrind", "speedscope", "firefox", "hatchet", "html"):
         run(options, "prof", "db", "--format", name, "-o", f"out.{name}", folder=tmp_path)
         assert (tmp_path / f"out.{name}").stat().st_size > 100
-    none = run(options, "db", "db", "export", "--label", "other", folder=tmp_path).stdout
-    assert none == ""
+    none = run(options, "db", "db", "export", "--label", "other", folder=tmp_path, check=False)
+    assert none.returncode == 2 and "some" in none.stderr, none.stderr
 
 
 def test_a_killed_recorder_loses_one_drain(options, tmp_path, target):
@@ -317,7 +383,8 @@ def test_a_full_disk_is_told_and_outlived(options, tmp_path, target):
 @pytest.mark.parametrize("words, text", [
     ((), "--db DIR"), (("--db", "db", "--budget", "0"), "--budget"), (("--db", "db", "--period", "1us"), "--period"),
     (("--db", "db", "--max-size", "lots"), "--max-size"), (("--db", "db", "--max-size", "9K"), "--max-size"),
-    (("--db", "db", "--period", "2s"), "--period"), (("--db", "db", "999999999"), "999999999")])
+    (("--db", "db", "--period", "2s"), "--period"), (("--db", "db", "--drain", "0s"), "--drain"),
+    (("--db", "db", "--progress", "sampled:a.c:1"), "--progress"), (("--db", "db", "999999999"), "999999999")])
 def test_what_cannot_be_recorded_is_refused(options, tmp_path, words, text):
     done = run(options, "record", *words, folder=tmp_path, check=False)
     assert done.returncode in (2, 3) and text in done.stderr, done.stderr

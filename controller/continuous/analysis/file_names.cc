@@ -14,6 +14,9 @@
 namespace causalctl::continuous {
 namespace {
 
+// Images that are open at a time: places come image by image.
+constexpr std::size_t kMostOpen = 32;
+
 Fd in_memory(const std::string& bytes) {
   Fd file(memfd_create("causalctl", MFD_CLOEXEC));
   if (!file) throw Error::from_errno("memfd_create", errno);
@@ -31,6 +34,11 @@ FileNames::Known& FileNames::known(const Image& image) {
   const auto [entry, is_new] = known_.try_emplace(image);
   Known& known = entry->second;
   if (!is_new) return known;
+  opened_.push_back(image);
+  if (opened_.size() > kMostOpen) {
+    known_.erase(opened_.front());
+    opened_.pop_front();
+  }
   known.stored = database_.names(image);
   if (image.kind != ImageKind::file || image.build_id.empty()) return known;
   try {
@@ -91,6 +99,13 @@ FileNames::Code FileNames::code(const Image& image, Address offset) {
     code.frames.emplace_back().function = name->text;
   }
   return code;
+}
+
+FunctionAt FileNames::line_at(const Image& image, Address offset) {
+  const Code code = this->code(image, offset);
+  if (code.frames.empty() || code.frames.front().line <= 0) return at(image, offset);
+  const unwind::Frame& innermost = code.frames.front();
+  return {fmt::format("{}:{}", base_name(innermost.file), innermost.line), offset, offset + 1};
 }
 
 FunctionAt FileNames::at(const Image& image, Address offset) {

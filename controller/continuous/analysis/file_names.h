@@ -2,6 +2,7 @@
 // otherwise by what the recorder has kept of them. Shell.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +22,10 @@ class FileNames {
   explicit FileNames(const Database& database) : database_(database) {}
 
   FunctionAt at(const Image& image, Address offset);
+
+  // Returns the innermost line as "file.c:12", with the bytes of this offset alone; the function
+  // where no line is known.
+  FunctionAt line_at(const Image& image, Address offset);
 
   // What is at a place: functions that were inlined there, innermost first, then the one that has
   // the code. There are none where the place has no name.
@@ -45,6 +50,7 @@ class FileNames {
 
   const Database& database_;
   std::map<Image, Known> known_;
+  std::deque<Image> opened_;  // those of `known_`, the first one first
 };
 
 }  // namespace causalctl::continuous

@@ -51,6 +51,7 @@ Rows rows_of(const Profile& profile, const std::string& event, By by, const Func
     result.all += sum;
     switch (by) {
       case By::function:
+      case By::line:
         add_functions(key, counts, names, sums);
         break;
       case By::image:

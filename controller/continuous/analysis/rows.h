@@ -12,7 +12,7 @@
 
 namespace causalctl::continuous {
 
-enum class By : std::uint8_t { function, image, label };
+enum class By : std::uint8_t { function, line, image, label };
 
 // A function of an image, and which offsets are its. Without a name it is a place.
 struct FunctionAt {
@@ -33,7 +33,7 @@ struct Rows {
   std::vector<Row> rows = {};  // the largest first
 };
 
-// Sums what was counted of the event.
+// Sums what was counted of the event. Of lines, `names` names these in place of functions.
 Rows rows_of(const Profile& profile, const std::string& event, By by, const FunctionNames& names);
 
 }  // namespace causalctl::continuous

@@ -30,7 +30,7 @@ struct Spread {
   double least = 0, most = 0;
   double range = 0;  // (most - least) / sum
   // How probable such differences are if the sets are alike and samples are independent, for all
-  // functions that were compared (Benjamini & Hochberg).
+  // functions that were compared (Benjamini & Hochberg). 1 for those with too few samples.
   double adjusted_p = 1;
 
   bool differs() const { return adjusted_p <= 0.05; }

@@ -12,7 +12,7 @@ namespace causalctl::continuous {
 namespace {
 
 constexpr std::uint64_t kSamplesToKeep = 20;
-constexpr std::size_t kMostWaiting = 10'000;
+constexpr std::size_t kMostWaiting = 20'000;
 
 // Empty if it cannot be read, or is too large.
 std::string bytes_of(const unwind::ModuleFile& file) {
@@ -45,7 +45,7 @@ unwind::ModuleFile open_mapped(Pid process, Address begin, const MappedCode& cod
 
 void FileKeeper::add(std::vector<NewFile> files) {
   for (NewFile& file : files) {
-    if (waiting_.size() == kMostWaiting) return;
+    if (waiting_.size() == kMostWaiting) waiting_.clear();
     const Image image = file.image;
     waiting_.try_emplace(image, Waiting{std::move(file)});
   }
@@ -62,14 +62,14 @@ void FileKeeper::count(const Profile& profile) {
   }
 }
 
-bool FileKeeper::keep_next(Database& database) {
+bool FileKeeper::keep_next(Database& database, std::uint64_t most_bytes) {
   if (ready_.empty()) return false;
   const NewFile& next = ready_.front();
   if (!database.has_kept(next.image)) {
     const unwind::ModuleFile file = open_mapped(next.process, next.begin, next.code);
     const bool is_same = padded_build_id(file.build_id) == next.image.build_id;
     const std::string bytes = is_same ? without_debug_information(bytes_of(file)) : std::string();
-    if (!bytes.empty()) database.keep(next.image, bytes);
+    if (!bytes.empty()) database.keep(next.image, bytes, most_bytes);
   }
   ready_.pop_front();
   return true;

@@ -32,9 +32,9 @@ class FileKeeper {
   void add(std::vector<NewFile> files);
   // Takes what a drain has counted: a file is kept once it has samples enough.
   void count(const Profile& profile);
-  // Keeps the next file. Returns whether there was one. Throws Error if it cannot be written, and
-  // tries it again at the next call.
-  bool keep_next(Database& database);
+  // Keeps the next file, if all together take no more than that. Returns whether there was one.
+  // Throws Error if it cannot be written, and tries it again at the next call.
+  bool keep_next(Database& database, std::uint64_t most_bytes);
 
  private:
   struct Waiting {

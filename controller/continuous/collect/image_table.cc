@@ -10,7 +10,7 @@ namespace {
 // program, it is one.
 constexpr Address kMostCompiled = 100'000;
 constexpr std::size_t kMostPrograms = 1000;  // that make code; others are one
-constexpr std::size_t kMostPaths = 100'000;  // beyond, they are found anew
+constexpr std::size_t kMostPaths = 20'000;   // beyond, they are found anew
 
 bool is_file(const std::string& path) { return path.starts_with('/'); }
 

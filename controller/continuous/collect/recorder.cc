@@ -1,6 +1,10 @@
 #include "controller/continuous/collect/recorder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <exception>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -25,8 +29,10 @@
 namespace causalctl::continuous {
 namespace {
 
-constexpr Nanoseconds kLookEvery = 100 * kMillisecond;  // at births and mappings
-constexpr Nanoseconds kKeepingPatience = 2 * kSecond;   // with files, at the end
+constexpr Nanoseconds kLookEvery = 100 * kMillisecond;     // at births and mappings
+constexpr Nanoseconds kUntilClockIsRight = 600 * kSecond;  // after a boot
+constexpr Nanoseconds kKeepAgain = 60 * kSecond;           // after a file could not be kept
+constexpr Nanoseconds kKeepingPatience = kSecond / 2;      // with files, at the end
 // Samples that cannot be written are kept up to so many places.
 constexpr std::size_t kMostKept = 500'000;
 
@@ -68,14 +74,20 @@ class Recorder {
     watch_.events().start();
     counts_->enable(true);
     if (visits_) visits_->start();
-    begin_ns_ = drained_ns_ = merged_ns_ = epoch_ns_ = monotonic_now();
+    begin_ns_ = drained_ns_ = tried_ns_ = merged_ns_ = epoch_ns_ = monotonic_now();
     const Nanoseconds cpu_ns = process_cpu_now();
-    while (!hooks_.is_over() && !watch_.is_over()) {
-      sleep_until(monotonic_now() + kLookEvery);
-      take_events();
-      do_at_times(monotonic_now());
-      keep_file();
+    try {
+      while (!hooks_.is_over() && !watch_.is_over()) {
+        sleep_until(monotonic_now() + kLookEvery);
+        take_events();
+        do_at_times(monotonic_now());
+        keep_file();
+      }
+    } catch (...) {
+      write();
+      throw;
     }
+    end_paths(true);
     drain();
     keep_files_until(monotonic_now() + kKeepingPatience);
     merge();
@@ -113,83 +125,124 @@ class Recorder {
       maps_.take(event);
     }
     if (counts_->cores_changed()) counts_->reopen_cores();
-    if (!visits_) return;
-    for (const std::string& sentence : visits_->end_dear_ones(monotonic_now())) {
-      log::note("{}", sentence);
-    }
   }
 
   void do_at_times(Nanoseconds now_ns) {
-    if (now_ns - drained_ns_ >= options_.drain_ns) drain();
+    if (now_ns - tried_ns_ >= options_.drain_ns) drain();
     if (now_ns - merged_ns_ >= options_.merge_ns) {
       merge();
       if (is_half_full()) begin_epoch("");
     }
     if (now_ns - epoch_ns_ >= options_.epoch_ns) begin_epoch("");
-    if (day_.was_set(realtime_now(), boottime_now())) {
+    if (const auto otherwise_ns = day_.was_set(realtime_now(), boottime_now())) {
       log::note("the clock was set; a new epoch begins");
-      begin_epoch("");
+      begin_epoch("", *otherwise_ns);
     }
+    if (visits_) end_dear_visits(now_ns);
     attempt([this] { answer_requests(); });
   }
 
-  void begin_epoch(const std::string& name) {
-    drain();
+  // The epoch in which a point was counted to its end can be divided by its visits.
+  void end_dear_visits(Nanoseconds now_ns) {
+    const std::vector<std::string> sentences = visits_->find_dear_ones(now_ns);
+    if (sentences.empty()) return;
+    for (const std::string& sentence : sentences) log::note("{}", sentence);
+    begin_epoch("");
+    visits_->end_dear_ones();
+  }
+
+  // `end_ns`: of the one before, since 1970; the time of the clock if it is left out.
+  void begin_epoch(const std::string& name, std::optional<Nanoseconds> end_ns = {}) {
+    end_paths(false);
+    drain(end_ns);
     backlog_.begin_epoch(name, realtime_now());
     epoch_ns_ = monotonic_now();
     merge();
   }
 
+  std::int64_t earliest_now() const { return day_.at_least(realtime_now(), boottime_now()); }
+
   void remove_old() {
-    const std::int64_t now_ns = day_.at_least(realtime_now(), boottime_now());
-    const std::int64_t oldest_ns = options_.keep_ns > 0 ? now_ns - options_.keep_ns : 0;
-    if (options_.keep_ns > 0 || options_.most_bytes > 0) {
-      database_.remove_old(oldest_ns, options_.most_bytes);
+    // Soon after a boot the clock may not be right yet.
+    const bool is_by_age = options_.keep_ns > 0 && boottime_now() > kUntilClockIsRight;
+    if (is_by_age || options_.most_bytes > 0) {
+      database_.remove_old(is_by_age ? earliest_now() - options_.keep_ns : 0, most_of_epochs());
     }
   }
+
+  // A quarter of the file is for kept files.
+  std::uint64_t most_of_kept() const { return options_.most_bytes / 4; }
+  std::uint64_t most_of_epochs() const { return options_.most_bytes - most_of_kept(); }
 
   // An epoch is removed as a whole, so that one alone must not fill the file.
   bool is_half_full() {
     bool is_half = false;
     attempt([&] {
-      is_half = options_.most_bytes > 0 && database_.bytes() > options_.most_bytes / 2 &&
+      is_half = options_.most_bytes > 0 &&
+                database_.bytes() - database_.kept_bytes() > most_of_epochs() / 2 &&
                 database_.epochs().size() == 1;
     });
     return is_half;
   }
 
-  void drain() {
+  // What fails is tried again with the next one.
+  void drain(std::optional<Nanoseconds> end_ns = {}) {
+    tried_ns_ = monotonic_now();
+    const std::string failure = attempt([&] {
+      drain_now(end_ns.value_or(realtime_now()));
+      counted_.clear();
+    });
+    if (!failure.empty() && counted_.size() > kMostKept) {
+      for (const perf::CountedPlace& each : counted_) summary_.lost += each.samples;
+      counted_.clear();
+    }
+    write();
+    hooks_.show(
+        fmt::format("{} s, {} samples", (drained_ns_ - begin_ns_) / kSecond, summary_.samples));
+  }
+
+  void drain_now(std::int64_t end_ns) {
     take_events();  // whose mappings the samples may need
     const Nanoseconds now_ns = monotonic_now();
+    for (perf::CountedPlace& each : counts_->drain()) {
+      summary_.samples += each.samples;
+      ++summary_.records;
+      counted_.push_back(std::move(each));
+    }
+    read_maps_of_strangers(counted_);
     Drain drain;
-    drain.recorded_ns = now_ns - std::exchange(drained_ns_, now_ns);
-    drain.end_ns = realtime_now();
-    const std::vector<perf::CountedPlace> counted = counts_->drain();
-    read_maps_of_strangers(counted);
-    for (const perf::CountedPlace& each : counted) summary_.samples += each.samples;
+    const std::uint64_t unknown = images_.add(counted_, maps_, options_.label, drain.profile);
     const auto lose = [&drain](const char* kind, std::uint64_t count) {
       if (count > 0) drain.losses[kind] += count;
       return count;
     };
-    summary_.unknown += lose("unknown", images_.add(counted, maps_, options_.label, drain.profile));
+    summary_.unknown += lose("unknown", unknown);
     summary_.lost += lose("unplaced", counts_->unplaced());
     const auto records = watch_.events().losses().records_lost;
     lose("records", records - std::exchange(records_lost_, records));
+    drain.recorded_ns = now_ns - std::exchange(drained_ns_, now_ns);
+    drain.end_ns = end_ns;
     drain.names = images_.take_names();
     files_.add(images_.take_new_files());
     files_.count(drain.profile);
     if (visits_) drain.visits = visits_->take();
+    drain.paths = std::exchange(paths_, {});
     maps_.forget_ended();
     compiled_.forget_ended();
     summary_.lost += backlog_.add(std::move(drain));
-    write();
-    hooks_.show(fmt::format("{} s, {} samples", (now_ns - begin_ns_) / kSecond, summary_.samples));
+  }
+
+  void end_paths(bool is_last) {
+    if (hooks_.end_paths) paths_ = hooks_.end_paths(is_last);
   }
 
   // Returns whether there may be more.
   bool keep_file() {
+    if (!options_.files || is_in_memory_ || monotonic_now() < keep_from_ns_) return false;
     bool is_kept = false;
-    if (options_.files) attempt([&] { is_kept = files_.keep_next(database_); });
+    const std::string failure =
+        attempt([&] { is_kept = files_.keep_next(database_, most_of_kept()); });
+    if (!failure.empty()) keep_from_ns_ = monotonic_now() + kKeepAgain;
     return is_kept;
   }
 
@@ -212,7 +265,7 @@ class Recorder {
     try {
       work();
       return {};
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       const std::string text = std::string(error.what()) + consequence;
       if (told_.insert(text).second) log::note("{}", text);
       return error.what();
@@ -220,9 +273,8 @@ class Recorder {
   }
 
   std::string write() {
-    std::string failure =
-        attempt([this] { backlog_.write(database_); },
-                "; what is recorded is kept in memory until it can be written");
+    std::string failure = attempt([this] { backlog_.write(database_); },
+                                  "; what is recorded is kept in memory until it can be written");
     if (failure.empty() && std::exchange(is_in_memory_, false)) {
       log::note("{}: is written again", database_.file());
       told_.clear();
@@ -240,6 +292,7 @@ class Recorder {
     }
     if (std::string failure = write(); !failure.empty()) return failure;
     return attempt([this] {
+      if (options_.roll_up_ns > 0) database_.roll_up(earliest_now() - options_.roll_up_ns);
       database_.merge();
       remove_old();
     });
@@ -248,16 +301,20 @@ class Recorder {
   // What `causalctl db` asks of the recorder.
   void answer_requests() {
     while (const auto request = database_.next_request()) {
-      std::string failure;
-      if (request->kind == Request::Kind::epoch) {
-        begin_epoch(request->text);
-        failure = write();
-      } else {
-        drain();
-        failure = merge();
+      if (request->id != answered_) {  // otherwise the answer could not be written
+        answered_ = request->id;
+        if (request->kind == Request::Kind::epoch) {
+          begin_epoch(request->text);
+          answer_ = write();
+        } else {
+          drain();
+          answer_ = merge();
+        }
       }
-      database_.finish(*request, failure);
+      database_.finish(*request, answer_);
+      answered_ = 0;  // its number may be that of another one soon
     }
+    answered_ = 0;  // it was withdrawn
   }
 
   session::Watch& watch_;
@@ -269,14 +326,20 @@ class Recorder {
   ImageTable images_;
   ProcessMaps maps_;
   std::optional<perf::CoreCounts> counts_;
+  std::vector<perf::CountedPlace> counted_;  // that are not in a drain yet
   std::optional<Visits> visits_;
   RecordSummary summary_;
   TimeOfDay day_;
   FileKeeper files_;
+  std::vector<std::string> paths_;  // of the epoch, which are not in a drain yet
   Backlog backlog_{kMostKept};
   std::uint64_t records_lost_ = 0;
   bool is_in_memory_ = false;
-  std::set<std::string> told_;  // failures since it could be written
+  std::int64_t answered_ = 0;  // the request whose answer could not be written yet
+  std::string answer_;
+  Nanoseconds keep_from_ns_ = 0;  // files are kept from then on
+  std::set<std::string> told_;    // failures since it could be written
+  Nanoseconds tried_ns_ = 0;      // to drain, the last time
   Nanoseconds begin_ns_ = 0, drained_ns_ = 0, merged_ns_ = 0, epoch_ns_ = 0;
 };
 

@@ -22,6 +22,7 @@ struct RecordOptions {
   Nanoseconds drain_ns = 5 * kSecond;
   Nanoseconds merge_ns = 600 * kSecond;
   Nanoseconds epoch_ns = 3'600 * kSecond;  // after which a new epoch begins
+  Nanoseconds roll_up_ns = 0;              // older ones are joined by day; 0: never
   Nanoseconds keep_ns = 0;                 // of epochs; 0: all are kept
   std::uint64_t most_bytes = 0;            // of the file; 0: any number
   std::string label;
@@ -33,6 +34,9 @@ struct RecordOptions {
 struct RecordHooks {
   std::function<bool()> is_over;                      // whether to end
   std::function<void(const std::string& text)> show;  // how far it is
+  // Ends what is recorded of an epoch besides, and begins it for the next one, if there is one.
+  // Returns logs of call paths.
+  std::function<std::vector<std::string>(bool is_last)> end_paths = {};
 };
 
 struct RecordSummary {
@@ -40,6 +44,7 @@ struct RecordSummary {
   Nanoseconds sample_cost_ns = 0;  // as measured
   Nanoseconds recorded_ns = 0;
   std::uint64_t samples = 0;
+  std::uint64_t records = 0;    // of the kernel, that tell of these
   std::uint64_t unknown = 0;    // of these, in code of which nothing is known
   std::uint64_t lost = 0;       // of places or drains that found no room
   std::uint64_t unwritten = 0;  // in the end, because the database could not be written

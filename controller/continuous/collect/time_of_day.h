@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "controller/base/types.h"
@@ -16,11 +17,12 @@ class TimeOfDay {
   TimeOfDay(Nanoseconds wall_ns, Nanoseconds running_ns)
       : first_ns_(wall_ns - running_ns), latest_ns_(first_ns_) {}
 
-  // Returns whether the clock was set since the last call, by more than what a clock that is kept
-  // right by small steps may show.
-  bool was_set(Nanoseconds wall_ns, Nanoseconds running_ns) {
+  // Returns what the time would be if the clock was not set since the last call; nullopt if it was
+  // not set, or by no more than what a clock that is kept right by small steps may show.
+  std::optional<Nanoseconds> was_set(Nanoseconds wall_ns, Nanoseconds running_ns) {
     const Nanoseconds before_ns = std::exchange(latest_ns_, wall_ns - running_ns);
-    return std::abs(latest_ns_ - before_ns) > kSet;
+    if (std::abs(latest_ns_ - before_ns) <= kSet) return std::nullopt;
+    return before_ns + running_ns;
   }
   // Returns what the time is at the least, if the clock was right at the first or is right now:
   // what is old by this is old.

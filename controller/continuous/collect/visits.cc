@@ -95,24 +95,32 @@ std::map<std::string, std::uint64_t> Visits::take() {
   return visits;
 }
 
-std::vector<std::string> Visits::end_dear_ones(Nanoseconds now_ns) {
-  std::vector<std::string> ended;
-  const Nanoseconds length_ns = now_ns - std::exchange(looked_ns_, now_ns);
+std::vector<std::string> Visits::find_dear_ones(Nanoseconds now_ns) {
+  std::vector<std::string> sentences;
+  const Nanoseconds length_ns = now_ns - looked_ns_;
+  if (length_ns < kSecond) return sentences;
+  const bool is_first = std::exchange(looked_ns_, now_ns) == 0;
   for (Counted& each : counted_) {
     if (!each.counter || each.cost_ns == 0) continue;
     const std::uint64_t now = each.counter->count(kCountedInKernel);
     const std::uint64_t visits = now - std::exchange(each.looked, now);
     const double share = static_cast<double>(visits) * static_cast<double>(each.cost_ns) /
                          static_cast<double>(length_ns);
-    if (share <= kMostShare) continue;
-    ended.push_back(
-        fmt::format("{} was passed {} times in {:.1f} s, and each visit costs {:.1f} "
-                    "µs: it is not counted any more",
+    if (is_first || share <= kMostShare) continue;
+    each.is_dear = true;
+    sentences.push_back(
+        fmt::format("{} was passed {} times in {:.1f} s, and each visit costs {:.1f} µs: it is not "
+                    "counted any more, and a new epoch begins",
                     each.point, visits, static_cast<double>(length_ns) / kSecond,
                     static_cast<double>(each.cost_ns) / kMicrosecond));
-    each.counter.reset();
   }
-  return ended;
+  return sentences;
+}
+
+void Visits::end_dear_ones() {
+  for (Counted& each : counted_) {
+    if (each.is_dear) each.counter.reset();
+  }
 }
 
 }  // namespace causalctl::continuous

@@ -28,15 +28,18 @@ class Visits {
   void start();
   // Returns the visits since the last call, by point.
   std::map<std::string, std::uint64_t> take();
-  // Ends the counting of points that take more than 2 % of a core, and returns a sentence for each.
-  std::vector<std::string> end_dear_ones(Nanoseconds now_ns);
+  // Returns a sentence for each point whose visits took more than 2 % of a core since the last
+  // look, a second ago or more. end_dear_ones() ends their counting.
+  std::vector<std::string> find_dear_ones(Nanoseconds now_ns);
+  void end_dear_ones();
 
  private:
   struct Counted {
     std::string point;
     std::optional<perf::Uprobes> counter;  // none once its point was too dear
     Nanoseconds cost_ns = 0;               // of a visit; 0: next to nothing
-    std::uint64_t taken = 0, looked = 0;   // visits as of take(), and of end_dear_ones()
+    std::uint64_t taken = 0, looked = 0;   // visits as of take(), and of find_dear_ones()
+    bool is_dear = false;
   };
 
   std::vector<Counted> counted_;

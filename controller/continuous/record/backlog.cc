@@ -27,6 +27,7 @@ void join(Drain& to, Drain&& from) {
   for (auto& [image, names] : from.names) to.names[image].merge(names);
   for (const auto& [kind, count] : from.losses) to.losses[kind] += count;
   for (const auto& [point, count] : from.visits) to.visits[point] += count;
+  for (std::string& log : from.paths) to.paths.push_back(std::move(log));
 }
 
 }  // namespace
@@ -64,6 +65,7 @@ std::uint64_t Backlog::drop_oldest() {
       drain.profile.clear();
       drain.recorded_ns = 0;
       drain.visits.clear();
+      drain.paths.clear();
       drain.losses["not written"] += samples;
       return samples;
     }

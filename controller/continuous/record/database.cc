@@ -18,6 +18,17 @@ namespace causalctl::continuous {
 namespace {
 
 constexpr std::int64_t kVersion = 2;
+// What version 2 has besides.
+constexpr const char* kFromVersion1 = R"(
+ALTER TABLE request ADD COLUMN answer TEXT;
+CREATE TABLE visit (
+  epoch INTEGER NOT NULL REFERENCES epoch, point TEXT NOT NULL, count INTEGER NOT NULL,
+  PRIMARY KEY (epoch, point)) WITHOUT ROWID;
+CREATE TABLE kept_file (image INTEGER PRIMARY KEY REFERENCES image, bytes BLOB NOT NULL);
+CREATE TABLE path (
+  id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL REFERENCES epoch, log BLOB NOT NULL);
+UPDATE meta SET value = 2 WHERE key = 'version';
+)";
 constexpr const char* kEnding = ".db";
 constexpr const char* kLock = ".lock";
 // A recorder must not keep the kernel's records of births and mappings waiting.
@@ -45,6 +56,8 @@ CREATE TABLE fresh (
   samples INTEGER NOT NULL, counts BLOB NOT NULL);
 CREATE INDEX fresh_by_key ON fresh (epoch, image, event, label);
 CREATE TABLE kept_file (image INTEGER PRIMARY KEY REFERENCES image, bytes BLOB NOT NULL);
+CREATE TABLE path (
+  id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL REFERENCES epoch, log BLOB NOT NULL);
 CREATE TABLE request (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, text TEXT NOT NULL,
   answer TEXT);
 CREATE TABLE loss (
@@ -108,6 +121,9 @@ Database Database::record(const std::string& folder, const Host& host) {
   Statement tables(database.connection_, "SELECT count(*) FROM sqlite_master");
   tables.step();
   if (tables.number(0) == 0) database.create(host);
+  if (database.version() == 1) {
+    database.connection_.in_transaction([&] { database.connection_.execute(kFromVersion1); });
+  }
   database.require_version();
   database.connection_.execute("DELETE FROM request");  // of those who have given up
   database.remove_unused_images();
@@ -166,13 +182,18 @@ void Database::create(const Host& host) {
   });
 }
 
-void Database::require_version() const {
+std::int64_t Database::version() const {
   Statement statement(connection_, "SELECT value FROM meta WHERE key = 'version'");
-  const std::int64_t version = statement.step() ? statement.number(0) : 0;
+  return statement.step() ? statement.number(0) : 0;
+}
+
+void Database::require_version() const {
+  const std::int64_t version = this->version();
   if (version == kVersion) return;
   throw Error(fmt::format("{} has version {}, and this causalctl knows version {}", file(), version,
                           kVersion),
-              "use the causalctl that wrote it, or another folder");
+              version < kVersion ? "causalctl record brings it to this version"
+                                 : "use the causalctl that wrote it, or another folder");
 }
 
 Host Database::host() const {
@@ -263,6 +284,13 @@ void Database::add(std::int64_t epoch, const Drain& drain) {
         add_loss(epoch, kind, static_cast<std::int64_t>(count));
       }
       add_visits(epoch, drain.visits);
+      for (const std::string& log : drain.paths) {
+        const std::string packed = packed_file(log);
+        Statement(connection_, "INSERT INTO path VALUES (NULL, ?, ?)")
+            .bind(epoch)
+            .bind(std::as_bytes(std::span(packed)))
+            .run();
+      }
       Statement(connection_, R"(
 UPDATE epoch SET end_ns = ?, recorded_ns = recorded_ns + ? WHERE id = ?)")
           .bind(drain.end_ns)
@@ -285,12 +313,18 @@ INSERT INTO loss VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excl
       .run();
 }
 
-void Database::keep(const Image& image, std::string_view file) {
+void Database::keep(const Image& image, std::string_view file, std::uint64_t most_bytes) {
   const std::string packed = packed_file(file);
-  Statement(connection_, "INSERT OR IGNORE INTO kept_file VALUES (?, ?)")
-      .bind(id_of(image))
-      .bind(std::as_bytes(std::span(packed)))
-      .run();
+  if (most_bytes > 0 && packed.size() > most_bytes) return;
+  connection_.in_transaction([&] {
+    while (most_bytes > 0 && kept_bytes() + packed.size() > most_bytes) {
+      connection_.execute("DELETE FROM kept_file WHERE image = (SELECT min(image) FROM kept_file)");
+    }
+    Statement(connection_, "INSERT OR IGNORE INTO kept_file VALUES (?, ?)")
+        .bind(id_of(image))
+        .bind(std::as_bytes(std::span(packed)))
+        .run();
+  });
 }
 
 void Database::add_visits(std::int64_t epoch, const VisitCounts& visits) {

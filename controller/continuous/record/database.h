@@ -28,6 +28,7 @@ struct Drain {
   std::map<Image, Names> names = {};
   Losses losses = {};
   VisitCounts visits = {};
+  std::vector<std::string> paths = {};  // logs of call paths
 };
 
 // What a command asks of the recorder: to begin an epoch of that name, or to merge what it has.
@@ -72,17 +73,28 @@ class Database {
   // Returns the sum over these epochs, without rows that are damaged, which are told in `damage`.
   Profile profile(const std::vector<std::int64_t>& epochs, std::vector<std::string>& damage) const;
   Names names(const Image& image) const;
+  std::vector<std::string> labels(std::int64_t epoch) const;
 
-  // Files with code (kept_file.h). keep() replaces none that is there.
-  void keep(const Image& image, std::string_view file);
+  // Logs of call paths of an epoch, one behind the other; empty if there are none. Throws Error if
+  // they are damaged.
+  std::string paths(std::int64_t epoch) const;
+
+  // Files with code (kept_file.h). keep() replaces none that is there. All together take
+  // `most_bytes` at most (0: any number): for a new one, those that were met first are dropped.
+  void keep(const Image& image, std::string_view file, std::uint64_t most_bytes);
   bool has_kept(const Image& image) const;
   std::string kept(const Image& image) const;  // empty if it is not there; throws if it is damaged
 
   // Removes the oldest epochs but the last one: those that ended before `oldest_ns`, and as many as
-  // it takes until the file has `most_bytes` at most (0: any number). Returns how many. An epoch
-  // has ended when a later one begins, also if the clock was set back between.
+  // it takes until the file without kept files has `most_bytes` at most (0: any number). Returns
+  // how many. An epoch has ended when a later one begins, also if the clock was set back between.
   std::size_t remove_old(std::int64_t oldest_ns, std::uint64_t most_bytes);
-  std::uint64_t bytes() const;  // of the file
+  // Joins epochs without names that ended before `before_ns` and began on one day (UTC) to the
+  // first of them, but the last epoch of all. Returns how many there are fewer. merge() joins their
+  // rows.
+  std::size_t roll_up(std::int64_t before_ns);
+  std::uint64_t bytes() const;       // of the file
+  std::uint64_t kept_bytes() const;  // of kept files in it
   // Requests are rows, to which the recorder adds its answer.
   std::int64_t ask(const Request& request);
   std::optional<Request> next_request() const;
@@ -98,6 +110,7 @@ class Database {
   Database(const std::string& path, Connection::Mode mode) : connection_(path, mode) {}
 
   void create(const Host& host);
+  std::int64_t version() const;
   void require_version() const;
   void add_names(const Image& image, const Names& names);
   void add_visits(std::int64_t epoch, const VisitCounts& visits);
@@ -106,6 +119,7 @@ class Database {
   std::int64_t id_of(const Image& image);
   std::map<std::int64_t, Image> images() const;
   void remove(std::int64_t epoch);
+  void join(std::int64_t to, std::int64_t from);
   void remove_unused_images();
 
   Fd lock_;  // of a recorder

@@ -33,12 +33,38 @@ WHERE kind = ? AND path = ? AND build_id = ?)");
   return names;
 }
 
+std::vector<std::string> Database::labels(std::int64_t epoch) const {
+  std::vector<std::string> labels;
+  Statement rows(connection_, R"(
+SELECT label FROM profile WHERE epoch = ?1 UNION SELECT label FROM fresh WHERE epoch = ?1)");
+  rows.bind(epoch);
+  while (rows.step()) labels.push_back(rows.text(0));
+  return labels;
+}
+
+std::string Database::paths(std::int64_t epoch) const {
+  std::string logs;
+  Statement rows(connection_, "SELECT log FROM path WHERE epoch = ? ORDER BY id");
+  rows.bind(epoch);
+  while (rows.step()) {
+    const auto bytes = rows.bytes(0);
+    logs += unpacked_file({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, kLargestLog);
+  }
+  return logs;
+}
+
 bool Database::has_kept(const Image& image) const {
   Statement rows(connection_, R"(
 SELECT 1 FROM kept_file JOIN image ON image.id = image
 WHERE kind = ? AND path = ? AND build_id = ?)");
   bind_image(rows, image);
   return rows.step();
+}
+
+std::uint64_t Database::kept_bytes() const {
+  Statement sum(connection_, "SELECT coalesce(sum(length(bytes)), 0) FROM kept_file");
+  sum.step();
+  return static_cast<std::uint64_t>(sum.number(0));
 }
 
 std::string Database::kept(const Image& image) const {
@@ -48,7 +74,8 @@ WHERE kind = ? AND path = ? AND build_id = ?)");
   bind_image(rows, image);
   if (!rows.step()) return {};
   const auto bytes = rows.bytes(0);
-  return unpacked_file({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return unpacked_file({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                       kLargestKeptFile);
 }
 
 std::map<std::int64_t, Image> Database::images() const {
@@ -106,7 +133,7 @@ void Database::check() const {
   if (damage.empty()) return;
   throw Error(
       fmt::format("{}: {} rows are damaged, such as: {}", file(), damage.size(), damage.front()),
-      "reports are made without them, and the next merge removes them");
+      "reports are made without them");
 }
 
 }  // namespace causalctl::continuous

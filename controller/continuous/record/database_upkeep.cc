@@ -52,12 +52,14 @@ void Database::give_back() {
 
 void Database::remove(std::int64_t epoch) {
   connection_.in_transaction([&] {
-    for (const char* table : {"profile", "fresh", "loss", "visit"}) {
+    for (const char* table : {"profile", "fresh", "loss", "visit", "path"}) {
       Statement(connection_, fmt::format("DELETE FROM {} WHERE epoch = ?", table))
           .bind(epoch)
           .run();
     }
     Statement(connection_, "DELETE FROM epoch WHERE id = ?").bind(epoch).run();
+    connection_.execute(R"(
+DELETE FROM kept_file WHERE image NOT IN (SELECT image FROM profile UNION SELECT image FROM fresh))");
   });
   give_back();
 }
@@ -80,11 +82,56 @@ SELECT id, min(end_ns, (SELECT min(begin_ns) FROM epoch AS later WHERE later.id 
 FROM epoch WHERE id < (SELECT max(id) FROM epoch) ORDER BY id LIMIT 1)");
     if (!oldest.step()) return removed;
     const bool is_old = oldest.number(1) < oldest_ns;
-    if (!is_old && (most_bytes == 0 || bytes() <= most_bytes)) return removed;
+    if (!is_old && (most_bytes == 0 || bytes() - kept_bytes() <= most_bytes)) return removed;
     const std::int64_t epoch = oldest.number(0);
     oldest.reset();
     remove(epoch);
   }
+}
+
+// A point that was not counted all the time has no visits of all of it.
+void Database::join(std::int64_t to, std::int64_t from) {
+  const auto run = [&](const char* sql) { Statement(connection_, sql).bind(to).bind(from).run(); };
+  run("UPDATE fresh SET epoch = ?1 WHERE epoch = ?2");
+  run(R"(
+INSERT INTO fresh SELECT NULL, ?1, image, event, label, samples, counts FROM profile
+WHERE epoch = ?2)");
+  run("UPDATE path SET epoch = ?1 WHERE epoch = ?2");
+  run(R"(
+INSERT INTO loss SELECT ?1, kind, count FROM loss WHERE epoch = ?2
+ON CONFLICT DO UPDATE SET count = count + excluded.count)");
+  run("DELETE FROM visit WHERE epoch = ?1 AND point NOT IN (SELECT point FROM visit WHERE epoch = "
+      "?2)");
+  run(R"(
+UPDATE visit SET count = count + (SELECT count FROM visit AS other
+  WHERE other.epoch = ?2 AND other.point = visit.point) WHERE epoch = ?1)");
+  run(R"(
+UPDATE epoch SET end_ns = max(end_ns, (SELECT end_ns FROM epoch WHERE id = ?2)),
+  recorded_ns = recorded_ns + (SELECT recorded_ns FROM epoch WHERE id = ?2) WHERE id = ?1)");
+  for (const char* table : {"profile", "loss", "visit"}) {
+    Statement(connection_, fmt::format("DELETE FROM {} WHERE epoch = ?", table)).bind(from).run();
+  }
+  Statement(connection_, "DELETE FROM epoch WHERE id = ?").bind(from).run();
+}
+
+std::size_t Database::roll_up(std::int64_t before_ns) {
+  constexpr std::int64_t kDay = 86'400 * kSecond;
+  std::size_t joined = 0;
+  connection_.in_transaction([&] {
+    std::optional<Epoch> day;
+    const std::vector<Epoch> all = epochs();
+    for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+      const Epoch& epoch = all[i];
+      const bool is_plain = epoch.name.empty() && epoch.end_ns < before_ns;
+      if (is_plain && day && day->begin_ns / kDay == epoch.begin_ns / kDay) {
+        join(day->id, epoch.id);
+        ++joined;
+      } else {
+        day = is_plain ? std::optional(epoch) : std::nullopt;
+      }
+    }
+  });
+  return joined;
 }
 
 std::int64_t Database::ask(const Request& request) {

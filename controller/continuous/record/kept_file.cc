@@ -74,9 +74,9 @@ std::string packed_file(std::string_view file) {
   return bytes;
 }
 
-std::string unpacked_file(std::string_view packed) {
+std::string unpacked_file(std::string_view packed, std::size_t most) {
   const auto size = ZSTD_getFrameContentSize(packed.data(), packed.size());
-  if (size > kLargestKeptFile) throw Error("a kept file is damaged");  // also if it is not known
+  if (size > most) throw Error("a kept file is damaged");  // also if it is not known
   std::string file(size, '\0');
   const std::size_t got = ZSTD_decompress(file.data(), file.size(), packed.data(), packed.size());
   if (got != size) throw Error("a kept file is damaged");

@@ -13,11 +13,12 @@ namespace causalctl::continuous {
 // file.
 std::string without_debug_information(std::string file);
 
-// To bytes that are compressed, and back. The latter throws Error if they are damaged, or if they
-// were more than the largest file that is kept.
-std::string packed_file(std::string_view file);
-std::string unpacked_file(std::string_view packed);
+inline constexpr std::size_t kLargestKeptFile = 32U << 20U;
+inline constexpr std::size_t kLargestLog = 256U << 20U;  // of call paths of an epoch
 
-inline constexpr std::size_t kLargestKeptFile = 256U << 20U;
+// To bytes that are compressed, and back. The latter throws Error if they are damaged, or if they
+// were more than `most`.
+std::string packed_file(std::string_view file);
+std::string unpacked_file(std::string_view packed, std::size_t most);
 
 }  // namespace causalctl::continuous

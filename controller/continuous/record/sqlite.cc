@@ -84,7 +84,7 @@ Statement& Statement::bind(std::string_view text) {
 
 Statement& Statement::bind(std::span<const std::byte> bytes) {
   check(sqlite3_bind_blob(statement_.get(), ++bound_, bytes.data(), static_cast<int>(bytes.size()),
-                          SQLITE_TRANSIENT));
+                          SQLITE_STATIC));
   return *this;
 }
 

@@ -24,7 +24,7 @@ class Statement {
 
   Statement& bind(std::int64_t number);
   Statement& bind(std::string_view text);
-  Statement& bind(std::span<const std::byte> bytes);
+  Statement& bind(std::span<const std::byte> bytes);  // which must stay until the statement is over
   // Goes to the next row. Returns false at the end. Throws Error.
   bool step();
   void run();    // of a statement without rows

@@ -98,6 +98,41 @@ TEST_CASE("Epochs are apart, and the oldest are removed", "[continuous]") {
   CHECK(Database::record(folder, kHost).names(kLibrary).empty());  // nothing refers to it
 }
 
+TEST_CASE("Older epochs without names are joined by day", "[continuous]") {
+  constexpr std::int64_t kHour = 3600 * kSecond;
+  const test::Folder temporary;
+  auto database = Database::record(temporary.file("db"), kHost);
+  // Hours 0 to 4 and 22 to 26; the third one has a name; the point is not counted in the second.
+  for (const std::int64_t hour : {0, 1, 2, 3, 4, 22, 23, 24, 25, 26}) {
+    const auto epoch = database.begin_epoch(hour == 2 ? "named" : "", hour * kHour);
+    Drain drain = drain_of(kServer, 0x10, 1);
+    drain.end_ns = (hour + 1) * kHour - 1;
+    drain.recorded_ns = kHour;
+    drain.losses["unknown"] = 2;
+    if (hour != 1) drain.visits["point"] = 10;
+    drain.paths = {"log " + std::to_string(hour) + "\n"};
+    database.add(epoch, drain);
+    if (hour != 4) database.merge();
+  }
+  CHECK(database.roll_up(26 * kHour) == 5);
+  database.merge();
+  const auto epochs = database.epochs();
+  REQUIRE(epochs.size() == 5);
+  CHECK(epochs[0].recorded_ns == 2 * kHour);
+  CHECK(epochs[0].end_ns == 2 * kHour - 1);
+  CHECK(epochs[0].samples == 2);
+  CHECK(epochs[0].losses == Losses{{"unknown", 4}});
+  CHECK(epochs[0].visits.empty());
+  CHECK(database.paths(epochs[0].id) == "log 0\nlog 1\n");
+  CHECK(epochs[1].name == "named");
+  CHECK(epochs[2].samples == 4);  // of the hours 3, 4, 22 and 23
+  CHECK(epochs[2].visits == VisitCounts{{"point", 40}});
+  CHECK(profile_of(database, {epochs[2].id}).at({kServer}).at(0x10).samples == 4);
+  CHECK(epochs[3].begin_ns == 24 * kHour);
+  CHECK(epochs[3].samples == 2);
+  CHECK(database.roll_up(26 * kHour) == 0);
+}
+
 TEST_CASE("An epoch has ended when a later one begins, whatever the clock says", "[continuous]") {
   const test::Folder temporary;
   auto database = Database::record(temporary.file("db"), kHost);
@@ -166,6 +201,25 @@ TEST_CASE("A file that is no database of profiles is refused", "[continuous]") {
       .execute("UPDATE meta SET value = 9 WHERE key = 'version'");
   CHECK_THROWS_WITH(Database::read(file), Catch::Matchers::Contains("version 9"));
   CHECK_FALSE(Database::is_recording(file));
+}
+
+TEST_CASE("A database of version 1 is brought to this version by its recorder", "[continuous]") {
+  const test::Folder temporary;
+  const std::string folder = temporary.file("db");
+  std::string file;
+  {
+    auto database = Database::record(folder, kHost);
+    database.add(database.begin_epoch("", 0), drain_of(kServer, 0x10, 3));
+    file = database.file();
+  }
+  Connection(file, Connection::Mode::write).execute(R"(
+DROP TABLE kept_file; DROP TABLE visit; DROP TABLE path; ALTER TABLE request DROP COLUMN answer;
+UPDATE meta SET value = 1 WHERE key = 'version')");
+  CHECK_THROWS_WITH(Database::read(file), Catch::Matchers::Contains("version 1"));
+  auto database = Database::record(folder, kHost);
+  CHECK(database.epochs().at(0).samples == 3);
+  database.keep(kServer, "bytes", 0);
+  CHECK(Database::read(file).kept(kServer) == "bytes");
 }
 
 TEST_CASE("A damaged row is told of, and the others are read and merged", "[continuous]") {

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <iterator>
+#include <random>
 
 #include "controller/base/error.h"
 #include "controller/continuous/record/database.h"
@@ -46,12 +47,31 @@ TEST_CASE("A kept file comes back from the database as it was", "[continuous]") 
   const Image image = {ImageKind::file, "/usr/bin/program", "abcd"};
   CHECK_FALSE(database.has_kept(image));
   CHECK(database.kept(image).empty());
-  database.keep(image, "bytes of a file");
+  database.keep(image, "bytes of a file", 0);
   CHECK(database.has_kept(image));
   CHECK(database.kept(image) == "bytes of a file");
   Connection(database.file(), Connection::Mode::write)
       .execute("UPDATE kept_file SET bytes = substr(bytes, 1, 12)");
   CHECK_THROWS_AS(database.kept(image), Error);
+}
+
+TEST_CASE("Kept files have a bound of their own, and epochs are not removed for them",
+          "[continuous]") {
+  const test::Folder temporary;
+  auto database = Database::record(temporary.file("db"), {"host", "", "", 1});
+  database.begin_epoch("", 0);
+  database.begin_epoch("", 1);
+  std::mt19937 random(1);
+  std::string file(100'000, '\0');  // that cannot be made smaller
+  for (char& byte : file) byte = static_cast<char>(random());
+  for (int i = 0; i < 5; ++i) {
+    database.keep({ImageKind::file, std::to_string(i), "id"}, file, 250'000);
+  }
+  CHECK(database.kept_bytes() > 200'000);
+  CHECK(database.kept_bytes() < 250'000);
+  CHECK_FALSE(database.has_kept({ImageKind::file, "2", "id"}));
+  CHECK(database.has_kept({ImageKind::file, "4", "id"}));
+  CHECK(database.remove_old(-1, 150'000) == 0);
 }
 
 TEST_CASE("What is no ELF file is not kept, and broken ones do no harm", "[continuous]") {

@@ -35,6 +35,35 @@ TEST_CASE("Sets that are alike do not differ, but for 5 in 100 comparisons", "[c
   CHECK(with_any < 75);
 }
 
+TEST_CASE("Sets of different length, rare functions and long periods are alike, too",
+          "[continuous]") {
+  // 24 sets of an hour and one of 20 s, of 300 functions, with periods of 3 ms and, in some, 30 ms.
+  std::mt19937 random(3);
+  int with_any = 0;
+  for (int i = 0; i < 100; ++i) {
+    std::vector<SampleSet> sets;
+    for (int number = 0; number < 25; ++number) {
+      const double seconds = number == 24 ? 20 : 3600;
+      const Nanoseconds period_ns = (number % 5 == 0 ? 30 : 3) * kMillisecond;
+      SampleSet set{"set", static_cast<Nanoseconds>(seconds) * kSecond, seconds};
+      for (int function = 0; function < 300; ++function) {
+        const double cores = 0.01 / (1 + function);
+        std::poisson_distribution<std::uint64_t> samples(cores * seconds * kSecond /
+                                                         static_cast<double>(period_ns));
+        const std::uint64_t count = samples(random);
+        if (count == 0) continue;
+        const Count counted{count, static_cast<Nanoseconds>(count) * period_ns};
+        set.rows.all += counted;
+        set.rows.rows.push_back({std::to_string(function), "image", counted});
+      }
+      sets.push_back(std::move(set));
+    }
+    with_any += spread_of(sets, 0).front().differs() ? 1 : 0;
+  }
+  // 5 are expected, with a standard deviation of 2.2.
+  CHECK(with_any < 15);
+}
+
 TEST_CASE("The function that differs comes first", "[continuous]") {
   std::mt19937 random(2);
   std::vector<SampleSet> sets;
