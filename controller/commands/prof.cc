@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -109,26 +110,50 @@ std::string tables_of(const std::vector<ChosenHost>& hosts, const ProfArguments&
   return text;
 }
 
-// The report of call paths, of what `record --stacks` has recorded.
-ExitCode show_stacks(const ProfArguments& arguments) {
-  CallpathView view;
-  if (arguments.by != "function") view.by = arguments.by;
-  view.kernel = arguments.format == "html";
-  check_callpath_view(view, arguments.format);
-  const auto databases = open_databases(arguments.folder);
-  std::vector<LogText> logs;
-  for (const ChosenHost& host : choose_hosts(databases, arguments.epoch)) {
-    for (const continuous::Epoch& epoch : host.epochs) {
-      std::string text = host.database.paths(epoch.id);
+// Adds the call paths of the epochs; of the last one that has some if only the last one is asked
+// for.
+void add_paths(const ChosenHost& host, callpath::ReadLog& log) {
+  for (const continuous::Epoch& epoch : host.epochs) {
+    const std::string name = fmt::format("{}, epoch {}", host.database.file(), epoch.id);
+    try {
+      const std::string text = host.database.paths(epoch.id);
       if (text.empty()) continue;
-      logs.push_back(
-          {fmt::format("{}, epoch {}", host.database.file(), epoch.id), std::move(text)});
+      callpath::ReadLog of_epoch = callpath::parse_logs({{name, text}});
+      std::move(of_epoch.runs.begin(), of_epoch.runs.end(), std::back_inserter(log.runs));
+      log.warnings.insert(log.warnings.end(), of_epoch.warnings.begin(), of_epoch.warnings.end());
+    } catch (const Error& error) {
+      log.warnings.emplace_back(fmt::format("{}: {}", name, error.what()));
     }
   }
-  callpath::ReadLog log = callpath::parse_logs(logs);
+}
+
+void leave_last_with_paths(ChosenHost& host) {
+  while (!host.epochs.empty() && host.database.paths(host.epochs.back().id).empty()) {
+    host.epochs.pop_back();
+  }
+  if (host.epochs.size() > 1) host.epochs.erase(host.epochs.begin(), host.epochs.end() - 1);
+}
+
+// The report of call paths, of what `record --stacks` has recorded.
+ExitCode show_stacks(const ProfArguments& arguments) {
+  if (!arguments.label.empty() || !arguments.per.empty() || arguments.limit) {
+    throw UsageError("--stacks: --label, --per and --limit are for profiles without call paths",
+                     "leave them out");
+  }
+  CallpathView view;
+  if (arguments.by != "function") view.by = arguments.by;
+  check_callpath_view(view, arguments.format);
+  const auto databases = open_databases(arguments.folder);
+  const bool is_last = arguments.epoch == "last";
+  callpath::ReadLog log;
+  for (ChosenHost& host : choose_hosts(databases, is_last ? "all" : arguments.epoch)) {
+    if (is_last) leave_last_with_paths(host);
+    add_paths(host, log);
+  }
   if (log.runs.empty()) {
-    throw Error("no call paths were recorded in these epochs",
-                "causalctl record --stacks records them");
+    throw Error("no call paths are stored in these epochs",
+                "causalctl record --stacks records them; those of an epoch are stored when it ends "
+                "(db DIR epoch)");
   }
   for (callpath::Recording& run : log.runs) callpath::name_from_files(run);
   choose_kernel_part(log.runs, arguments.format, view);

@@ -36,6 +36,7 @@ namespace causalctl::commands {
 namespace {
 
 constexpr double kMostBudget = 50;  // percent
+constexpr Nanoseconds kMinute = 60 * kSecond;
 constexpr std::uint32_t kMostDays = 36'500;
 constexpr std::uint64_t kLeastBytes = 1'000'000;
 
@@ -164,26 +165,21 @@ ExitCode record_watched(session::Watch& watch, const SetChoice& choice, tracee::
   watch.begin_work();
   session::StatusLine status(arguments.quiet);
   continuous::RecordHooks hooks;
-  const Nanoseconds begin_ns = monotonic_now();
+  std::optional<Nanoseconds> begin_ns;  // of the recording, once all is set up
   hooks.is_over = [&] {
+    if (!begin_ns) begin_ns = monotonic_now();
     if (guardian != nullptr && guardian->is_suspended()) guardian->release();
     return session::Watch::interrupts() > 0 ||
-           (duration_ns && monotonic_now() - begin_ns >= *duration_ns);
+           (duration_ns && monotonic_now() - *begin_ns >= *duration_ns);
   };
   hooks.show = [&](const std::string& how_far) {
     if (status.due()) status.show(fmt::format("recording {}: {}", choice.text, how_far));
   };
   std::optional<RecordedStacks> stacks;
   if (arguments.stacks) {
-    stacks.emplace(choice, stacks_period(options.budget), database.file() + ".paths");
-    hooks.end_paths = [&stacks, left = stacks->left_behind()](bool is_last) mutable {
-      std::vector<std::string> logs;
-      if (!left.empty()) logs.push_back(std::exchange(left, {}));
-      if (std::string log = stacks->end(); !log.empty()) logs.push_back(std::move(log));
-      if (!is_last) stacks->begin();
-      return logs;
-    };
-    stacks->begin();
+    stacks.emplace(choice, stacks_period(options.budget), options.epoch_ns + kMinute,
+                   database.file() + ".paths");
+    hooks.paths = &*stacks;
   }
   const continuous::RecordSummary summary = continuous::record(watch, database, options, hooks);
   status.clear();

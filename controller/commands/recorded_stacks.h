@@ -10,27 +10,38 @@
 #include "controller/base/helper_process.h"
 #include "controller/base/types.h"
 #include "controller/commands/process_set_options.h"
+#include "controller/continuous/collect/recorder.h"
 
 namespace causalctl::commands {
 
-class RecordedStacks {
+class RecordedStacks final : public continuous::PathsRecorder {
  public:
-  // Of the processes of `choice`. `file` is where the log of an epoch is until it is over; what a
-  // killed recorder has left there is in left_behind().
-  RecordedStacks(const SetChoice& choice, Nanoseconds period_ns, std::string file);
+  // Of the processes of `choice`. No recording is longer than `longest_ns`, whatever becomes of
+  // this process. Logs are in two files, in turns, whose names begin with `file`. take() returns
+  // first what a killed recorder has left there.
+  RecordedStacks(const SetChoice& choice, Nanoseconds period_ns, Nanoseconds longest_ns,
+                 std::string file);
+  ~RecordedStacks() override;
 
-  std::string left_behind();
-  void begin();
-  // Ends the recording of an epoch. Returns its log (docs/callpath-format.md); empty if there is
-  // none, which is told.
-  std::string end();
+  void begin() override;
+  void end() override;
+  // A log that is not one, or that is too long, is told and dropped.
+  std::optional<std::string> take(Nanoseconds patience_ns) override;
 
  private:
-  std::string take_file() const;
+  struct Child {
+    HelperProcess process;
+    std::string file;
+  };
 
-  std::vector<std::string> words_;
+  std::string next_file();
+
+  SetChoice choice_;
+  std::vector<std::string> options_;
   std::string file_;
-  std::optional<HelperProcess> process_;
+  int turn_ = 0;
+  std::optional<Child> running_, ending_;
+  std::vector<std::string> left_behind_;  // files
 };
 
 }  // namespace causalctl::commands

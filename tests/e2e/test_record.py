@@ -74,7 +74,9 @@ def recorded(folder):
 
 
 def cpu_ns(target):
-    return int(pathlib.Path(f"/proc/{target.pid}/schedstat").read_text().split()[0])
+    """Returns the CPU time of all threads."""
+    fields = pathlib.Path(f"/proc/{target.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 def paths_recorder(target):
@@ -103,10 +105,14 @@ def target(options):
 
 def test_a_process_is_recorded_as_it_works(options, tmp_path, target):
     before = pathlib.Path(f"/proc/{target.pid}/status").read_text()
+    begun_ns = cpu_ns(target)
     done = run(options, "record", "--db", "db", target.pid, "--duration", "4s", "--period", "1ms", folder=tmp_path)
+    used_ns = cpu_ns(target) - begun_ns
     assert "samples in" in done.stderr and "causalctl prof db" in done.stderr, done.stderr
     table = profile(options, tmp_path)
-    assert table["samples"] > 1000 and not table["warnings"], table
+    # The set-up, before it records, takes some of the time.
+    assert 0.6 * used_ns < table["time_ns"] < 1.05 * used_ns, (used_ns, table)
+    assert table["samples"] > 300 and not table["warnings"], table
     # Of each 4 ms, 1 ms in the one and 3 ms in the other.
     first, second = (share(table, name) for name in ("first_work", "second_work"))
     assert 0.2 < first / (first + second) < 0.3, table["rows"][:5]
@@ -115,7 +121,7 @@ def test_a_process_is_recorded_as_it_works(options, tmp_path, target):
     after = pathlib.Path(f"/proc/{target.pid}/status").read_text()
     assert signals == [line for line in after.splitlines() if line.startswith("Sig")]
     lines = profile(options, tmp_path, "--by", "line")
-    assert lines["rows"][0]["name"].startswith("harness.c:") or lines["rows"][0]["name"].startswith("chain.c:"), lines
+    assert re.match(r"targets/(harness|chain)\.c:\d+$", lines["rows"][0]["name"]), lines
     text = run(options, "prof", "db", folder=tmp_path).stdout
     assert "second_work  (chain)" in text and "time %" in text, text
 
@@ -149,7 +155,7 @@ def test_an_epoch_is_begun_by_name(options, tmp_path, target):
         run(options, "db", "db", "epoch", "second try", folder=tmp_path)
         time.sleep(1)
         run(options, "db", "db", "flush", folder=tmp_path)
-        assert len(epochs(tmp_path)) == 2 and all(samples > 300 for _, samples in epochs(tmp_path))
+        assert len(epochs(tmp_path)) == 2 and all(samples > 100 for _, samples in epochs(tmp_path))
         status = run(options, "db", "db", "status", folder=tmp_path).stdout
         assert "is being recorded" in status and "2 epochs" in status, status
         end(process)
@@ -271,7 +277,7 @@ def test_call_paths_are_recorded_besides(options, tmp_path, target):
         time.sleep(1.5)
         end(process)
     text = run(options, "prof", "db", "--stacks", "--epoch", "all", folder=tmp_path).stdout
-    assert "in 2 runs" in text and re.search(r"second_work\n\s+called by work 100.0 %", text), text
+    assert "in 2 runs" in text and re.search(r"second_work\n\s+called by work (100|9\d)\.\d %", text), text
     folded = run(options, "prof", "db", "--stacks", "--epoch", "second", "--format", "folded", folder=tmp_path).stdout
     assert ";work;second_work " in folded, folded
     # A kill ends what records the paths as well, and the next recorder finds what they were.
@@ -280,11 +286,13 @@ def test_call_paths_are_recorded_besides(options, tmp_path, target):
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert wait_until(lambda: not paths_recorder(target), 20)
-    count = len(epochs(tmp_path))
-    run(options, "record", "--db", "db", target.pid, "--duration", "300ms", "--stacks", folder=tmp_path)
+    run(options, "record", "--db", "db", target.pid, "--duration", "3s", "--stacks", folder=tmp_path)
     with contextlib.closing(sqlite3.connect(database(tmp_path))) as connection:
-        logs = connection.execute("SELECT count(*) FROM path WHERE epoch > ?", (count,)).fetchone()[0]
-    assert logs == 2, logs
+        assert connection.execute("SELECT epoch FROM path ORDER BY epoch").fetchall() == [(1,), (2,), (3,), (4,)]
+    left = run(options, "prof", "db", "--stacks", folder=tmp_path).stdout
+    assert "second_work" in left and "in 2 runs" not in left, left
+    run(options, "prof", "db", "--stacks", "--format", "html", "-o", "paths.html", folder=tmp_path)
+    assert not list((tmp_path / "db").glob("*.paths*"))
     none = run(options, "record", "--db", "other", target.pid, "--duration", "300ms", folder=tmp_path)
     assert none.returncode == 0
     refused = run(options, "prof", "other", "--stacks", folder=tmp_path, check=False)
@@ -299,6 +307,8 @@ def test_a_service_has_the_rights_that_it_needs(options, tmp_path):
                "--duration", "2s", "--period", "1ms", "--stacks"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0 and "samples in" in done.stderr, done.stderr
+    with contextlib.closing(sqlite3.connect(database(tmp_path))) as connection:
+        assert connection.execute("SELECT count(*) FROM path").fetchone() == (1,), done.stderr
     if shutil.which("systemd-analyze"):
         path = tmp_path / "causalctl-record.service"
         path.write_text(re.sub(r"^ExecStart=\S+", f"ExecStart={options.causalctl}", unit, flags=re.MULTILINE))

@@ -105,7 +105,13 @@ FunctionAt FileNames::line_at(const Image& image, Address offset) {
   const Code code = this->code(image, offset);
   if (code.frames.empty() || code.frames.front().line <= 0) return at(image, offset);
   const unwind::Frame& innermost = code.frames.front();
-  return {fmt::format("{}:{}", base_name(innermost.file), innermost.line), offset, offset + 1};
+  // With the folder: several folders may have files of that name.
+  const std::string_view name = base_name(innermost.file);
+  const std::string_view rest =
+      std::string_view(innermost.file).substr(0, innermost.file.size() - name.size());
+  const std::string_view folder = rest.empty() ? rest : base_name(rest.substr(0, rest.size() - 1));
+  return {fmt::format("{}{}{}:{}", folder, folder.empty() ? "" : "/", name, innermost.line), offset,
+          offset + 1};
 }
 
 FunctionAt FileNames::at(const Image& image, Address offset) {

@@ -31,6 +31,7 @@ namespace {
 
 constexpr Nanoseconds kLookEvery = 100 * kMillisecond;     // at births and mappings
 constexpr Nanoseconds kUntilClockIsRight = 600 * kSecond;  // after a boot
+constexpr Nanoseconds kPathsPatience = 2 * kSecond;        // with a log of call paths
 constexpr Nanoseconds kKeepAgain = 60 * kSecond;           // after a file could not be kept
 constexpr Nanoseconds kKeepingPatience = kSecond / 2;      // with files, at the end
 // Samples that cannot be written are kept up to so many places.
@@ -48,7 +49,8 @@ class Recorder {
         hooks_(hooks),
         modules_(read_modules()),
         images_(read_kernel_code(), sources()),
-        day_(realtime_now(), boottime_now()) {
+        day_(realtime_now(), boottime_now()),
+        backlog_(kMostKept, database.last_epoch()) {
     summary_.sample_cost_ns = perf::measure_sample_cost();
     summary_.period_ns = options.period_ns > 0
                              ? options.period_ns
@@ -74,6 +76,12 @@ class Recorder {
     watch_.events().start();
     counts_->enable(true);
     if (visits_) visits_->start();
+    if (hooks_.paths != nullptr) {
+      attempt([this] {
+        take_late_paths(0);  // that an earlier recorder has left behind
+        hooks_.paths->begin();
+      });
+    }
     begin_ns_ = drained_ns_ = tried_ns_ = merged_ns_ = epoch_ns_ = monotonic_now();
     const Nanoseconds cpu_ns = process_cpu_now();
     try {
@@ -87,8 +95,8 @@ class Recorder {
       write();
       throw;
     }
-    end_paths(true);
     drain();
+    end_paths();
     keep_files_until(monotonic_now() + kKeepingPatience);
     merge();
     summary_.unwritten = backlog_.samples();
@@ -139,6 +147,7 @@ class Recorder {
       begin_epoch("", *otherwise_ns);
     }
     if (visits_) end_dear_visits(now_ns);
+    attempt([this] { take_late_paths(0); });
     attempt([this] { answer_requests(); });
   }
 
@@ -153,10 +162,16 @@ class Recorder {
 
   // `end_ns`: of the one before, since 1970; the time of the clock if it is left out.
   void begin_epoch(const std::string& name, std::optional<Nanoseconds> end_ns = {}) {
-    end_paths(false);
     drain(end_ns);
     backlog_.begin_epoch(name, realtime_now());
     epoch_ns_ = monotonic_now();
+    if (hooks_.paths != nullptr) {
+      attempt([this] {
+        take_late_paths(kPathsPatience);  // of the epoch before the last one
+        hooks_.paths->end();
+        hooks_.paths->begin();
+      });
+    }
     merge();
   }
 
@@ -226,14 +241,29 @@ class Recorder {
     files_.add(images_.take_new_files());
     files_.count(drain.profile);
     if (visits_) drain.visits = visits_->take();
-    drain.paths = std::exchange(paths_, {});
     maps_.forget_ended();
     compiled_.forget_ended();
     summary_.lost += backlog_.add(std::move(drain));
   }
 
-  void end_paths(bool is_last) {
-    if (hooks_.end_paths) paths_ = hooks_.end_paths(is_last);
+  // An epoch is over before the log of its call paths is written.
+  void take_late_paths(Nanoseconds patience_ns) {
+    if (hooks_.paths == nullptr) return;
+    if (auto log = hooks_.paths->take(patience_ns)) backlog_.add_late_paths(std::move(*log));
+  }
+
+  void end_paths() {
+    if (hooks_.paths == nullptr) return;
+    attempt([this] {
+      take_late_paths(kPathsPatience);
+      hooks_.paths->end();
+      if (auto log = hooks_.paths->take(kPathsPatience)) {
+        Drain rest;
+        rest.paths = {std::move(*log)};
+        backlog_.add(std::move(rest));
+      }
+    });
+    write();
   }
 
   // Returns whether there may be more.
@@ -292,7 +322,9 @@ class Recorder {
     }
     if (std::string failure = write(); !failure.empty()) return failure;
     return attempt([this] {
-      if (options_.roll_up_ns > 0) database_.roll_up(earliest_now() - options_.roll_up_ns);
+      const bool is_right = boottime_now() > kUntilClockIsRight;
+      if (is_right && options_.roll_up_ns > 0)
+        database_.roll_up(earliest_now() - options_.roll_up_ns);
       database_.merge();
       remove_old();
     });
@@ -331,8 +363,7 @@ class Recorder {
   RecordSummary summary_;
   TimeOfDay day_;
   FileKeeper files_;
-  std::vector<std::string> paths_;  // of the epoch, which are not in a drain yet
-  Backlog backlog_{kMostKept};
+  Backlog backlog_;
   std::uint64_t records_lost_ = 0;
   bool is_in_memory_ = false;
   std::int64_t answered_ = 0;  // the request whose answer could not be written yet

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,12 +32,20 @@ struct RecordOptions {
   std::uint64_t seed = 1;
 };
 
+// What records call paths besides, epoch by epoch.
+class PathsRecorder {
+ public:
+  virtual ~PathsRecorder() = default;
+  virtual void begin() = 0;  // a recording
+  virtual void end() = 0;    // that recording, soon: it does not wait
+  // Returns the log of one that has ended, waiting for it so long; nullopt if there is none.
+  virtual std::optional<std::string> take(Nanoseconds patience_ns) = 0;
+};
+
 struct RecordHooks {
   std::function<bool()> is_over;                      // whether to end
   std::function<void(const std::string& text)> show;  // how far it is
-  // Ends what is recorded of an epoch besides, and begins it for the next one, if there is one.
-  // Returns logs of call paths.
-  std::function<std::vector<std::string>(bool is_last)> end_paths = {};
+  PathsRecorder* paths = nullptr;                     // may be null
 };
 
 struct RecordSummary {

@@ -73,7 +73,23 @@ std::uint64_t Backlog::drop_oldest() {
   return 0;
 }
 
+void Backlog::add_late_paths(std::string log) {
+  if (epochs_.size() >= 2) {
+    auto& drains = epochs_[epochs_.size() - 2].drains;
+    if (drains.empty()) drains.emplace_back();
+    drains.back().paths.push_back(std::move(log));
+  } else if (before_) {
+    late_paths_.emplace_back(*before_, std::move(log));
+  }
+}
+
 void Backlog::write(Database& database) {
+  while (!late_paths_.empty()) {
+    Drain late;
+    late.paths = {late_paths_.back().second};
+    database.add(late_paths_.back().first, late);
+    late_paths_.pop_back();
+  }
   while (!epochs_.empty()) {
     PendingEpoch& oldest = epochs_.front();
     if (!oldest.number) oldest.number = database.begin_epoch(oldest.name, oldest.begin_ns);
@@ -82,6 +98,7 @@ void Backlog::write(Database& database) {
       oldest.drains.pop_front();
     }
     if (epochs_.size() == 1) return;
+    before_ = oldest.number;
     epochs_.pop_front();
   }
 }

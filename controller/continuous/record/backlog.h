@@ -7,6 +7,8 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "controller/continuous/record/database.h"
 
@@ -14,13 +16,17 @@ namespace causalctl::continuous {
 
 class Backlog {
  public:
-  // `most_places`: of code, the sum over drains.
-  explicit Backlog(std::size_t most_places) : most_places_(most_places) {}
+  // `most_places`: of code, the sum over drains. `before`: the number of the epoch before the first
+  // one that is begun, if there is one in the database.
+  Backlog(std::size_t most_places, std::optional<std::int64_t> before)
+      : most_places_(most_places), before_(before) {}
 
   // What is added from now on is of a new epoch. `name` may be empty.
   void begin_epoch(std::string name, std::int64_t now_ns);
   // REQUIRES: an epoch was begun. Returns how many samples were dropped for want of room.
   std::uint64_t add(Drain drain);
+  // Adds a log of call paths to the epoch before the current one; it is dropped if there is none.
+  void add_late_paths(std::string log);
   // Throws Error; what was not written stays.
   void write(Database& database);
 
@@ -40,6 +46,8 @@ class Backlog {
 
   std::size_t most_places_;
   std::deque<PendingEpoch> epochs_;  // the last one goes on
+  std::optional<std::int64_t> before_;
+  std::vector<std::pair<std::int64_t, std::string>> late_paths_;  // by number of the epoch
 };
 
 }  // namespace causalctl::continuous

@@ -125,6 +125,9 @@ Database Database::record(const std::string& folder, const Host& host) {
     database.connection_.in_transaction([&] { database.connection_.execute(kFromVersion1); });
   }
   database.require_version();
+  database.connection_.execute(
+      "CREATE TABLE IF NOT EXISTS path (id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL REFERENCES "
+      "epoch, log BLOB NOT NULL)");                     // version 2 was without it for a day
   database.connection_.execute("DELETE FROM request");  // of those who have given up
   database.remove_unused_images();
   database.connection_.wait_at_most(kRecorderPatienceMs);
@@ -145,6 +148,7 @@ bool Database::is_recording(const std::string& file) {
 
 Database Database::read(const std::string& file) {
   Database database(file, Connection::Mode::read);
+  database.connection_.execute("BEGIN");  // all that is read is of one moment
   database.require_version();
   return database;
 }
@@ -292,13 +296,13 @@ void Database::add(std::int64_t epoch, const Drain& drain) {
             .run();
       }
       Statement(connection_, R"(
-UPDATE epoch SET end_ns = ?, recorded_ns = recorded_ns + ? WHERE id = ?)")
+UPDATE epoch SET end_ns = max(end_ns, ?), recorded_ns = recorded_ns + ? WHERE id = ?)")
           .bind(drain.end_ns)
           .bind(drain.recorded_ns)
           .bind(epoch)
           .run();
     });
-  } catch (const Error&) {
+  } catch (...) {
     ids_.clear();  // some may not be written
     throw;
   }
@@ -318,7 +322,11 @@ void Database::keep(const Image& image, std::string_view file, std::uint64_t mos
   if (most_bytes > 0 && packed.size() > most_bytes) return;
   connection_.in_transaction([&] {
     while (most_bytes > 0 && kept_bytes() + packed.size() > most_bytes) {
-      connection_.execute("DELETE FROM kept_file WHERE image = (SELECT min(image) FROM kept_file)");
+      connection_.execute(R"(
+DELETE FROM kept_file WHERE image = (
+  SELECT kept.image FROM kept_file AS kept
+  LEFT JOIN (SELECT image, sum(samples) AS all_samples FROM profile GROUP BY image) AS counted
+  ON counted.image = kept.image ORDER BY coalesce(all_samples, 0), kept.image LIMIT 1))");
     }
     Statement(connection_, "INSERT OR IGNORE INTO kept_file VALUES (?, ?)")
         .bind(id_of(image))

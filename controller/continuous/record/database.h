@@ -55,7 +55,7 @@ class Database {
   // there.
   static Database beside(const std::string& file);
   static bool is_recording(const std::string& file);  // a recorder has it open
-  // Opens one to be read. Throws Error, as for one that is not there.
+  // Opens one to be read as it is at this moment. Throws Error, as for one that is not there.
   static Database read(const std::string& file);
   // Returns the files of a folder, in order; of a file, itself. Throws Error if there is none.
   static std::vector<std::string> files_in(const std::string& path);
@@ -65,6 +65,7 @@ class Database {
 
   // The epochs, the oldest first. What is being recorded is in the last one.
   std::vector<Epoch> epochs() const;
+  std::optional<std::int64_t> last_epoch() const;
   // Begins an epoch, which ends the one before. Returns its number. `name` may be empty.
   std::int64_t begin_epoch(const std::string& name, std::int64_t now_ns);
 
@@ -80,7 +81,7 @@ class Database {
   std::string paths(std::int64_t epoch) const;
 
   // Files with code (kept_file.h). keep() replaces none that is there. All together take
-  // `most_bytes` at most (0: any number): for a new one, those that were met first are dropped.
+  // `most_bytes` at most (0: any number): for a new one, those with the fewest samples are dropped.
   void keep(const Image& image, std::string_view file, std::uint64_t most_bytes);
   bool has_kept(const Image& image) const;
   std::string kept(const Image& image) const;  // empty if it is not there; throws if it is damaged
@@ -119,7 +120,7 @@ class Database {
   std::int64_t id_of(const Image& image);
   std::map<std::int64_t, Image> images() const;
   void remove(std::int64_t epoch);
-  void join(std::int64_t to, std::int64_t from);
+  void join(const Epoch& to, const Epoch& from);
   void remove_unused_images();
 
   Fd lock_;  // of a recorder

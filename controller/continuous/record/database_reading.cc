@@ -33,6 +33,11 @@ WHERE kind = ? AND path = ? AND build_id = ?)");
   return names;
 }
 
+std::optional<std::int64_t> Database::last_epoch() const {
+  Statement last(connection_, "SELECT max(id) FROM epoch HAVING max(id) IS NOT NULL");
+  return last.step() ? std::optional(last.number(0)) : std::nullopt;
+}
+
 std::vector<std::string> Database::labels(std::int64_t epoch) const {
   std::vector<std::string> labels;
   Statement rows(connection_, R"(
@@ -92,7 +97,9 @@ std::map<std::int64_t, Image> Database::images() const {
 Profile Database::profile(const std::vector<std::int64_t>& epochs,
                           std::vector<std::string>& damage) const {
   Profile profile;
-  connection_.execute("BEGIN");  // both tables as they are at one moment
+  // Both tables as they are at one moment.
+  const bool is_alone = sqlite3_get_autocommit(connection_.handle()) != 0;
+  if (is_alone) connection_.execute("BEGIN");
   const auto images = this->images();
   for (const std::int64_t epoch : epochs) {
     Statement rows(connection_, R"(
@@ -111,7 +118,7 @@ UNION ALL SELECT image, event, label, counts, samples FROM fresh WHERE epoch = ?
       }
     }
   }
-  connection_.execute("COMMIT");
+  if (is_alone) connection_.execute("COMMIT");
   return profile;
 }
 

@@ -89,9 +89,12 @@ FROM epoch WHERE id < (SELECT max(id) FROM epoch) ORDER BY id LIMIT 1)");
   }
 }
 
-// A point that was not counted all the time has no visits of all of it.
-void Database::join(std::int64_t to, std::int64_t from) {
-  const auto run = [&](const char* sql) { Statement(connection_, sql).bind(to).bind(from).run(); };
+// A point that was not counted all the time has no visits of all of it. Of an epoch that was killed
+// before its first drain nothing is known.
+void Database::join(const Epoch& to, const Epoch& from) {
+  const auto run = [&](const char* sql) {
+    Statement(connection_, sql).bind(to.id).bind(from.id).run();
+  };
   run("UPDATE fresh SET epoch = ?1 WHERE epoch = ?2");
   run(R"(
 INSERT INTO fresh SELECT NULL, ?1, image, event, label, samples, counts FROM profile
@@ -100,18 +103,24 @@ WHERE epoch = ?2)");
   run(R"(
 INSERT INTO loss SELECT ?1, kind, count FROM loss WHERE epoch = ?2
 ON CONFLICT DO UPDATE SET count = count + excluded.count)");
-  run("DELETE FROM visit WHERE epoch = ?1 AND point NOT IN (SELECT point FROM visit WHERE epoch = "
-      "?2)");
-  run(R"(
+  if (to.recorded_ns == 0) {
+    run("UPDATE visit SET epoch = ?1 WHERE epoch = ?2");
+  } else if (from.recorded_ns > 0) {
+    run(R"(
+DELETE FROM visit WHERE epoch = ?1 AND point NOT IN (SELECT point FROM visit WHERE epoch = ?2))");
+    run(R"(
 UPDATE visit SET count = count + (SELECT count FROM visit AS other
   WHERE other.epoch = ?2 AND other.point = visit.point) WHERE epoch = ?1)");
+  }
   run(R"(
 UPDATE epoch SET end_ns = max(end_ns, (SELECT end_ns FROM epoch WHERE id = ?2)),
   recorded_ns = recorded_ns + (SELECT recorded_ns FROM epoch WHERE id = ?2) WHERE id = ?1)");
   for (const char* table : {"profile", "loss", "visit"}) {
-    Statement(connection_, fmt::format("DELETE FROM {} WHERE epoch = ?", table)).bind(from).run();
+    Statement(connection_, fmt::format("DELETE FROM {} WHERE epoch = ?", table))
+        .bind(from.id)
+        .run();
   }
-  Statement(connection_, "DELETE FROM epoch WHERE id = ?").bind(from).run();
+  Statement(connection_, "DELETE FROM epoch WHERE id = ?").bind(from.id).run();
 }
 
 std::size_t Database::roll_up(std::int64_t before_ns) {
@@ -124,7 +133,8 @@ std::size_t Database::roll_up(std::int64_t before_ns) {
       const Epoch& epoch = all[i];
       const bool is_plain = epoch.name.empty() && epoch.end_ns < before_ns;
       if (is_plain && day && day->begin_ns / kDay == epoch.begin_ns / kDay) {
-        join(day->id, epoch.id);
+        join(*day, epoch);
+        day->recorded_ns += epoch.recorded_ns;
         ++joined;
       } else {
         day = is_plain ? std::optional(epoch) : std::nullopt;

@@ -13,7 +13,7 @@ namespace causalctl::continuous {
 // file.
 std::string without_debug_information(std::string file);
 
-inline constexpr std::size_t kLargestKeptFile = 32U << 20U;
+inline constexpr std::size_t kLargestKeptFile = 64U << 20U;
 inline constexpr std::size_t kLargestLog = 256U << 20U;  // of call paths of an epoch
 
 // To bytes that are compressed, and back. The latter throws Error if they are damaged, or if they

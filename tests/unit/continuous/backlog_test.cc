@@ -27,7 +27,7 @@ Drain drain_with(std::uint64_t places, std::uint64_t samples, Nanoseconds record
 TEST_CASE("What could not be written is written later, each epoch for itself", "[continuous]") {
   const test::Folder temporary;
   auto database = Database::record(temporary.file("db"), {"host", "", "", 1});
-  Backlog backlog(100);
+  Backlog backlog(100, std::nullopt);
   backlog.begin_epoch("first", kSecond);
   CHECK_FALSE(backlog.is_written());
   CHECK(backlog.add(drain_with(2, 3, 5 * kSecond)) == 0);
@@ -54,10 +54,30 @@ TEST_CASE("What could not be written is written later, each epoch for itself", "
   CHECK(epochs[1].samples == 5);
 }
 
+TEST_CASE("Call paths that come late belong to the epoch before", "[continuous]") {
+  const test::Folder temporary;
+  auto database = Database::record(temporary.file("db"), {"host", "", "", 1});
+  CHECK_FALSE(database.last_epoch());
+  const auto earlier = database.begin_epoch("", 0);
+  CHECK(database.last_epoch() == earlier);
+  Backlog backlog(100, earlier);
+  backlog.begin_epoch("", kSecond);
+  backlog.add_late_paths("left behind\n");
+  backlog.write(database);
+  backlog.begin_epoch("", 2 * kSecond);
+  backlog.add_late_paths("of the first\n");
+  backlog.write(database);
+  backlog.add_late_paths("of the first, too\n");
+  backlog.write(database);
+  CHECK(database.paths(earlier) == "left behind\n");
+  CHECK(database.paths(earlier + 1) == "of the first\nof the first, too\n");
+  CHECK(database.paths(earlier + 2).empty());
+}
+
 TEST_CASE("Without room the oldest counts are dropped, and told", "[continuous]") {
   const test::Folder temporary;
   auto database = Database::record(temporary.file("db"), {"host", "", "", 1});
-  Backlog backlog(5);
+  Backlog backlog(5, std::nullopt);
   backlog.begin_epoch("", 0);
   // As long as drains are summed, so that they are apart.
   CHECK(backlog.add(drain_with(3, 2, 600 * kSecond)) == 0);
