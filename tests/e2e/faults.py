@@ -12,6 +12,7 @@ ERRNOS = {
     "close": ("EIO", "EINTR"),
     "close_range": ("EINVAL", "ENOSYS"),
     "dup2": ("EBUSY", "EINTR", "EMFILE"),
+    "dup3": ("EBUSY", "EINTR", "EMFILE"),
     "epoll_create1": ("EMFILE", "ENFILE", "ENOMEM"),
     "epoll_ctl": ("ENOMEM", "ENOSPC", "EPERM"),
     "epoll_wait": ("EINTR",),
@@ -32,6 +33,7 @@ ERRNOS = {
     "ioctl": ("EINVAL", "ENOTTY", "EBUSY", "ENOMEM"),
     "lseek": ("ESPIPE", "EINVAL"),
     "madvise": ("EAGAIN", "ENOMEM"),
+    "memfd_create": ("EMFILE", "ENFILE", "ENOMEM"),
     "mincore": ("EAGAIN", "ENOMEM"),
     "mmap": ("ENOMEM", "EAGAIN", "EPERM"),
     "mprotect": ("ENOMEM", "EACCES"),
@@ -67,6 +69,8 @@ ERRNOS = {
     "setsid": ("EPERM",),
     "signalfd4": ("EMFILE", "ENFILE", "ENOMEM"),
     "socketpair": ("EMFILE", "ENFILE", "ENOMEM"),
+    "statfs": ("EACCES", "EIO", "ENOENT", "ENOMEM"),
+    "timerfd_create": ("EMFILE", "ENFILE", "ENOMEM"),
     "wait4": ("ECHILD", "EINTR"),
     "write": ("EAGAIN", "EINTR", "EIO", "ENOSPC", "EPIPE"),
 }
@@ -75,7 +79,8 @@ CANNOT_FAIL = frozenset((
     # These have no errors, except EFAULT and EINVAL for arguments that are constants of ours.
     "arch_prctl", "clock_getres", "clock_gettime", "getegid", "geteuid", "getgid", "getpid", "getppid", "gettid",
     "getuid", "prlimit64", "rseq", "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "sched_get_priority_max",
-    "sched_get_priority_min", "sched_yield", "set_robust_list", "set_tid_address", "sigaltstack", "sysinfo", "uname",
+    "sched_get_priority_min", "sched_yield", "set_robust_list", "set_tid_address", "sigaltstack", "sysinfo",
+    "timerfd_settime", "uname",
     # glibc's locks expect what a wait may return (EAGAIN, EINTR), and a wake cannot fail.
     "futex",
     # Of files that were just made, in a folder where that was permitted.

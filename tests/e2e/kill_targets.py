@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import struct
 
 import counting_target
@@ -167,7 +168,8 @@ class Launched(Watched, counting_target.CountingTarget):
 
     def verdict(self, goes_on, ends, killed):
         """Returns what is wrong. `goes_on` and `ends` say which of them the program may do,
-        `killed` has the pids that we have killed."""
+        `killed` has the pids that we have killed. A program that is to end is ended by SIGTERM, which
+        causalctl need not wait for."""
         found, ended = [], {}
 
         def settled():
@@ -180,7 +182,8 @@ class Launched(Watched, counting_target.CountingTarget):
 
         fixture.wait_until(settled, 1.0)
         for pid, status in ended.items():
-            if pid not in killed and status not in (0, NOT_EXECUTED << 8):
+            is_ended_program = ends and pid == self.pid and status == signal.SIGTERM
+            if pid not in killed and not is_ended_program and status not in (0, NOT_EXECUTED << 8):
                 found.append(f"process {pid}, left by causalctl, ended by wait status {status}")
         if self.pid in ended and not ends:
             found.append("the program has ended")
