@@ -193,6 +193,15 @@ def test_a_damaged_row_is_told_and_the_rest_is_shown(options, tmp_path, target):
     assert done.returncode == 1 and "chain" in done.stderr, done.stderr
 
 
+def record_in_epochs(options, folder, target, point):
+    """Records the target in six epochs or more, and ends it."""
+    try:
+        run(options, "record", "--db", "db", target.pid, "--duration", "3.2s", "--period", "1ms", "--epoch-every", "500ms",
+            "--drain", "250ms", "--progress", point, folder=folder)
+    finally:
+        target.end()
+
+
 def busy_loop(milliseconds):
     """Returns a target that calls getppid once in so much CPU time."""
     loop = f"while True:\n end = time.process_time() + {milliseconds / 1000}\n while time.process_time() < end: pass\n os.getppid()"
@@ -202,11 +211,7 @@ def busy_loop(milliseconds):
 def test_time_is_told_per_visit_and_compared(options, tmp_path):
     for milliseconds in (1, 1.5):
         target = busy_loop(milliseconds)
-        try:
-            run(options, "record", "--db", "db", target.pid, "--duration", "3.2s", "--period", "1ms", "--epoch-every",
-                "500ms", "--drain", "250ms", "--progress", "syscall:getppid", folder=tmp_path)
-        finally:
-            target.end()
+        record_in_epochs(options, tmp_path, target, "syscall:getppid")
     count = len(epochs(tmp_path))
     first = max(number for number, _ in epochs(tmp_path)) // 2
     sides = (f"1..{first}", f"{first + 1}..{count}")
@@ -227,14 +232,26 @@ def test_time_is_told_per_visit_and_compared(options, tmp_path):
     assert refused.returncode == 2 and "syscall:getppid" in refused.stderr, refused.stderr
 
 
+def test_a_point_that_is_passed_too_often_is_given_up(options, tmp_path):
+    target = Target((options.targets / "callers", "--round-ms", "0.05"))
+    try:
+        done = run(options, "record", "--db", "db", target.pid, "--duration", "5s", "--period", "1ms", "--progress",
+                   "round_done", folder=tmp_path)
+    finally:
+        target.end()
+    assert done.stderr.count("round_done was passed") == 1 and "not counted any more" in done.stderr, done.stderr
+    assert len(epochs(tmp_path)) == 2
+    # It costs 50 µs, and its trap, while it is counted.
+    first = profile(options, tmp_path, "--epoch", "1", "--per", "round_done")
+    assert 20e3 < sum(row["ns_per_visit"] for row in first["rows"]) < 300e3, first["rows"][:4]
+    refused = run(options, "prof", "db", "--epoch", "2", "--per", "round_done", folder=tmp_path, check=False)
+    assert refused.returncode == 2 and "not counted in epoch 2" in refused.stderr, refused.stderr
+
+
 def test_a_changed_share_is_found(options, tmp_path):
     for second in (3, 5):
         target = Target((options.targets / "chain", "--first-ms", "1", "--second-ms", str(second)))
-        try:
-            run(options, "record", "--db", "db", target.pid, "--duration", "3.2s", "--period", "1ms", "--epoch-every",
-                "500ms", "--drain", "250ms", "--progress", "first_work", folder=tmp_path)
-        finally:
-            target.end()
+        record_in_epochs(options, tmp_path, target, "first_work")
     count = len(epochs(tmp_path))
     done = run(options, "diff", "db", "--from", f"1..{count // 2}", "--to", f"{count // 2 + 1}..{count}", "--format", "json",
                folder=tmp_path)
@@ -289,6 +306,16 @@ def test_call_paths_are_recorded_besides(options, tmp_path, target):
     run(options, "record", "--db", "db", target.pid, "--duration", "3s", "--stacks", folder=tmp_path)
     with contextlib.closing(sqlite3.connect(database(tmp_path))) as connection:
         assert connection.execute("SELECT epoch FROM path ORDER BY epoch").fetchall() == [(1,), (2,), (3,), (4,)]
+    # Whichever of the two files is left, and with both.
+    log = sqlite3.connect(database(tmp_path)).execute("SELECT count(*) FROM path").fetchone()[0]
+    one = run(options, "callpath", target.pid, "--event", "cpu", "--duration", "300ms", "-o", "one.jsonl", folder=tmp_path)
+    for name in ("paths0", "paths1"):
+        shutil.copy(tmp_path / "one.jsonl", f"{database(tmp_path)}.{name}")
+    run(options, "record", "--db", "db", target.pid, "--duration", "3s", "--stacks", folder=tmp_path)
+    assert one.returncode == 0
+    with contextlib.closing(sqlite3.connect(database(tmp_path))) as connection:
+        booked = connection.execute("SELECT epoch, count(*) FROM path GROUP BY epoch ORDER BY epoch").fetchall()
+    assert sum(count for _, count in booked) == log + 3 and booked[-2:] == [(4, 3), (5, 1)], booked
     left = run(options, "prof", "db", "--stacks", folder=tmp_path).stdout
     assert "second_work" in left and "in 2 runs" not in left, left
     run(options, "prof", "db", "--stacks", "--format", "html", "-o", "paths.html", folder=tmp_path)

@@ -78,7 +78,8 @@ class Recorder {
     if (visits_) visits_->start();
     if (hooks_.paths != nullptr) {
       attempt([this] {
-        take_late_paths(0);  // that an earlier recorder has left behind
+        while (take_late_paths(0)) {  // what an earlier recorder has left behind
+        }
         hooks_.paths->begin();
       });
     }
@@ -246,10 +247,12 @@ class Recorder {
     summary_.lost += backlog_.add(std::move(drain));
   }
 
-  // An epoch is over before the log of its call paths is written.
-  void take_late_paths(Nanoseconds patience_ns) {
-    if (hooks_.paths == nullptr) return;
-    if (auto log = hooks_.paths->take(patience_ns)) backlog_.add_late_paths(std::move(*log));
+  // An epoch is over before the log of its call paths is written. Returns whether there was one.
+  bool take_late_paths(Nanoseconds patience_ns) {
+    if (hooks_.paths == nullptr) return false;
+    auto log = hooks_.paths->take(patience_ns);
+    if (log) backlog_.add_late_paths(std::move(*log));
+    return log.has_value();
   }
 
   void end_paths() {
