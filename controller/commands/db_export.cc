@@ -28,8 +28,8 @@ bool write_lines(const ChosenHost& host, const std::string& label, const Write& 
     row.epoch = {epoch.id, epoch.name, continuous::utc_text(epoch.begin_ns),
                  continuous::utc_text(epoch.end_ns), epoch.recorded_ns};
     std::string lines;
-    for (const auto& [key, counts] : host.database.profile({epoch.id}, damage)) {
-      if (!label.empty() && key.label != label) continue;
+    const auto profile = continuous::with_label(host.database.profile({epoch.id}, damage), label);
+    for (const auto& [key, counts] : profile) {
       row.event = key.event;
       row.label = key.label;
       row.image = key.image.path;

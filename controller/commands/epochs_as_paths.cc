@@ -58,8 +58,7 @@ Recording PathsOfEpochs::take(std::vector<Warning>& warnings) {
   continuous::Losses losses;
   for (const continuous::Epoch& epoch : host_.epochs) {
     if (epoch.recorded_ns <= 0) continue;  // it has just begun
-    const continuous::Profile profile = host_.database.profile({epoch.id}, texts);
-    add(epoch, profile);
+    add(epoch, continuous::with_label(host_.database.profile({epoch.id}, texts), label_));
     for (const auto& [kind, count] : epoch.losses) losses[kind] += count;
   }
   if (sum_.samples > 0) {
@@ -80,7 +79,6 @@ void PathsOfEpochs::add(const continuous::Epoch& epoch, const continuous::Profil
                              epoch.name.empty() ? "" : " ", epoch.name)});
   callpath::Part part{begin_ns, recording_.wall_ns, {}};
   for (const auto& [key, counts] : profile) {
-    if (!label_.empty() && key.label != label_) continue;
     const std::uint32_t group = group_of(key.label);
     auto& samples = part.slices[{number, group, callpath::Metric::samples}];
     auto& cpu = part.slices[{number, group, callpath::Metric::cpu_ns}];

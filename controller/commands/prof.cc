@@ -1,6 +1,5 @@
 // `causalctl prof DIR` shows where the time went that `causalctl record` has recorded.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <iterator>
 #include <memory>
@@ -27,8 +26,6 @@ namespace {
 
 namespace shown = report::continuous;
 
-constexpr std::uint64_t kUsualRows = 30;
-
 struct ProfArguments {
   std::string folder;
   std::string by = "function";
@@ -50,12 +47,6 @@ continuous::By rows_by(const std::string& text) {
   throw UsageError(fmt::format("--by {}: no such choice", text), "function, line, image or label");
 }
 
-continuous::Profile with_label(continuous::Profile profile, const std::string& label) {
-  if (label.empty()) return profile;
-  std::erase_if(profile, [&](const auto& each) { return each.first.label != label; });
-  return profile;
-}
-
 shown::ProfileTable table_of(const ChosenHost& host, const ProfArguments& arguments) {
   shown::ProfileTable table;
   table.host = host.database.host().name;
@@ -72,7 +63,7 @@ shown::ProfileTable table_of(const ChosenHost& host, const ProfArguments& argume
   continuous::FileNames names(host.database);
   std::vector<std::string> damage;
   const continuous::Rows rows = continuous::rows_of(
-      with_label(host.database.profile(chosen, damage), arguments.label), table.event,
+      continuous::with_label(host.database.profile(chosen, damage), arguments.label), table.event,
       rows_by(arguments.by), [&](const auto& image, Address offset) {
         return arguments.by == "line" ? names.line_at(image, offset) : names.at(image, offset);
       });
@@ -91,10 +82,9 @@ shown::ProfileTable table_of(const ChosenHost& host, const ProfArguments& argume
 }
 
 std::string tables_of(const std::vector<ChosenHost>& hosts, const ProfArguments& arguments) {
-  shown::TextOptions options;
-  options.color = use_color(arguments.color, STDOUT_FILENO);
-  options.width = terminal_width(STDOUT_FILENO);
-  options.most_rows = arguments.limit.value_or(kUsualRows);
+  const TextLook look = text_look({arguments.format, arguments.path, arguments.color});
+  const shown::TextOptions options{look.color, look.width,
+                                   arguments.limit.value_or(shown::kUsualRows)};
   std::string text;
   for (const ChosenHost& host : hosts) {
     const shown::ProfileTable table = table_of(host, arguments);
@@ -110,8 +100,7 @@ std::string tables_of(const std::vector<ChosenHost>& hosts, const ProfArguments&
   return text;
 }
 
-// Adds the call paths of the epochs; of the last one that has some if only the last one is asked
-// for.
+// Adds the call paths of the epochs. What cannot be read is a warning.
 void add_paths(const ChosenHost& host, callpath::ReadLog& log) {
   for (const continuous::Epoch& epoch : host.epochs) {
     const std::string name = fmt::format("{}, epoch {}", host.database.file(), epoch.id);
@@ -127,6 +116,7 @@ void add_paths(const ChosenHost& host, callpath::ReadLog& log) {
   }
 }
 
+// The last epoch may not be over, and then has none yet.
 void leave_last_with_paths(ChosenHost& host) {
   while (!host.epochs.empty() && host.database.paths(host.epochs.back().id).empty()) {
     host.epochs.pop_back();

@@ -3,16 +3,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "config/text.h"
 #include "controller/base/execute.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
+#include "controller/base/whole_file.h"
 #include "controller/callpath/record/log.h"
 #include "controller/continuous/record/kept_file.h"
 
@@ -45,26 +44,16 @@ std::vector<std::string> words_for(const SetChoice& choice) {
   return there;
 }
 
-// Returns what is in the file, which is removed; nullopt if it is no log, which is told.
+// Returns what is in the file, which is removed; nullopt if there is none, or if it is no log,
+// which is told.
 std::optional<std::string> take_log(const std::string& path) {
   const Fd file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat status {};
-  if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  if (!file) return std::nullopt;
   unlink(path.c_str());
-  const auto size = static_cast<std::size_t>(status.st_size);
-  std::string text(std::min(size, continuous::kLargestLog), '\0');
-  std::size_t filled = 0;
-  while (filled < text.size()) {
-    const ssize_t got = read(file.get(), text.data() + filled, text.size() - filled);
-    if (got <= 0) break;
-    filled += static_cast<std::size_t>(got);
-  }
-  text.resize(filled);
-  if (size > continuous::kLargestLog || !begins_as(callpath::kLogKind, text)) {
-    log::note("{}: no log of call paths, or too long; it is dropped", path);
-    return std::nullopt;
-  }
-  return text;
+  auto text = read_whole(file, continuous::kLargestLog);
+  if (text && begins_as(callpath::kLogKind, *text)) return text;
+  log::note("{}: no log of call paths, or too long; it is dropped", path);
+  return std::nullopt;
 }
 
 }  // namespace

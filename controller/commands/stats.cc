@@ -1,7 +1,6 @@
 // `causalctl stats DIR` tells how much functions differ between epochs of a continuous profile
 // (dcpistats of DCPI, §3.3).
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <map>
 #include <memory>
@@ -14,7 +13,7 @@
 #include "controller/base/error.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/epochs_as_paths.h"
-#include "controller/commands/output.h"
+#include "controller/commands/report.h"
 #include "controller/continuous/analysis/file_names.h"
 #include "controller/continuous/analysis/spread.h"
 #include "controller/report/continuous/model.h"
@@ -24,8 +23,7 @@ namespace {
 
 namespace view = report::continuous;
 
-constexpr std::uint64_t kUsualSpreads = 30;  // rows
-constexpr double kLeastShare = 0.001;        // of all, of functions that do not differ
+constexpr double kLeastShare = 0.001;  // of all, of functions that do not differ
 
 struct StatsArguments {
   std::string folder;
@@ -61,12 +59,9 @@ class Sets {
     }
     auto& names = names_.try_emplace(&host.database, host.database).first->second;
     std::vector<std::string> texts;
-    continuous::Profile profile = host.database.profile(ids, texts);
-    if (!label_.empty()) {
-      std::erase_if(profile, [&](const auto& each) { return each.first.label != label_; });
-    }
     set.rows = continuous::rows_of(
-        profile, "cpu", continuous::By::function,
+        continuous::with_label(host.database.profile(ids, texts), label_), "cpu",
+        continuous::By::function,
         [&names](const auto& image, Address offset) { return names.at(image, offset); });
     for (std::string& text : warnings_of(losses, set.rows.all.samples)) {
       texts.push_back(std::move(text));
@@ -135,10 +130,9 @@ ExitCode show(const StatsArguments& arguments) {
     throw UsageError(fmt::format("--format {}: no such format", arguments.format), "text or json");
   }
   const view::SpreadTable table = table_of_sets(arguments);
-  view::TextOptions options;
-  options.color = use_color(arguments.color, STDOUT_FILENO);
-  options.width = terminal_width(STDOUT_FILENO);
-  options.most_rows = arguments.limit.value_or(kUsualSpreads);
+  const TextLook look = text_look({arguments.format, arguments.path, arguments.color});
+  const view::TextOptions options{look.color, look.width,
+                                  arguments.limit.value_or(view::kUsualRows)};
   write_output(arguments.path, arguments.format == "json" ? view::render_json(table)
                                                           : view::render_text(table, options));
   return ExitCode::ok;

@@ -1,13 +1,13 @@
 #include "unwind/modules/vdso.h"
 
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "controller/base/procfs.h"
+#include "controller/base/whole_file.h"
 #include "unwind/modules/target_memory.h"
 
 namespace causalctl::unwind {
@@ -40,10 +40,7 @@ std::vector<std::byte> vdso_bytes(Pid target, const MappedFile& file) {
 }
 
 Fd vdso_file(const std::vector<std::byte>& bytes) {
-  Fd file(memfd_create("vdso", MFD_CLOEXEC));
-  const bool written =
-      file && ::write(file.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
-  return written ? std::move(file) : Fd();
+  return memory_file("vdso", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 }  // namespace causalctl::unwind

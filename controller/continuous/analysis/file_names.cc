@@ -1,32 +1,18 @@
 #include "controller/continuous/analysis/file_names.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <exception>
 
 #include "controller/base/base_name.h"
-#include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/base/whole_file.h"
 
 namespace causalctl::continuous {
 namespace {
 
 // Images that are open at a time: places come image by image.
 constexpr std::size_t kMostOpen = 32;
-
-Fd in_memory(const std::string& bytes) {
-  Fd file(memfd_create("causalctl", MFD_CLOEXEC));
-  if (!file) throw Error::from_errno("memfd_create", errno);
-  for (std::size_t written = 0; written < bytes.size();) {
-    const ssize_t size = write(file.get(), bytes.data() + written, bytes.size() - written);
-    if (size <= 0) throw Error::from_errno("write", errno);
-    written += static_cast<std::size_t>(size);
-  }
-  return file;
-}
 
 }  // namespace
 
@@ -58,7 +44,7 @@ void FileNames::open(const Image& image, Known& known) const {
   known.file = {};
   const std::string kept = database_.kept(image);
   if (kept.empty()) return;
-  known.copy = in_memory(kept);
+  known.copy = memory_file("causalctl", kept);
   known.file = unwind::open_module_file(fmt::format("/proc/self/fd/{}", known.copy.get()));
 }
 

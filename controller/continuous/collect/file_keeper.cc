@@ -1,11 +1,9 @@
 #include "controller/continuous/collect/file_keeper.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <string>
 #include <utility>
 
+#include "controller/base/whole_file.h"
 #include "controller/continuous/record/kept_file.h"
 
 namespace causalctl::continuous {
@@ -13,22 +11,6 @@ namespace {
 
 constexpr std::uint64_t kSamplesToKeep = 20;
 constexpr std::size_t kMostWaiting = 20'000;
-
-// Empty if it cannot be read, or is too large.
-std::string bytes_of(const unwind::ModuleFile& file) {
-  struct stat status {};
-  if (!file.fd || fstat(file.fd.get(), &status) != 0) return {};
-  const auto size = static_cast<std::size_t>(status.st_size);
-  if (size > kLargestKeptFile) return {};
-  std::string bytes(size, '\0');
-  for (std::size_t read = 0; read < size;) {
-    const ssize_t got =
-        pread(file.fd.get(), bytes.data() + read, size - read, static_cast<off_t>(read));
-    if (got <= 0) return {};
-    read += static_cast<std::size_t>(got);
-  }
-  return bytes;
-}
 
 }  // namespace
 
@@ -68,7 +50,9 @@ bool FileKeeper::keep_next(Database& database, std::uint64_t most_bytes) {
   if (!database.has_kept(next.image)) {
     const unwind::ModuleFile file = open_mapped(next.process, next.begin, next.code);
     const bool is_same = padded_build_id(file.build_id) == next.image.build_id;
-    const std::string bytes = is_same ? without_debug_information(bytes_of(file)) : std::string();
+    const std::string bytes =
+        is_same ? without_debug_information(read_whole(file.fd, kLargestKeptFile).value_or(""))
+                : std::string();
     if (!bytes.empty()) database.keep(next.image, bytes, most_bytes);
   }
   ready_.pop_front();

@@ -14,6 +14,13 @@ Count sum_of(const Counts& counts) {
   return sum;
 }
 
+Profile with_label(Profile profile, const std::string& label) {
+  if (!label.empty()) {
+    std::erase_if(profile, [&](const auto& each) { return each.first.label != label; });
+  }
+  return profile;
+}
+
 std::string padded_build_id(std::string build_id) {
   constexpr std::size_t kDigits = 40;
   if (!build_id.empty() && build_id.size() < kDigits) build_id.resize(kDigits, '0');

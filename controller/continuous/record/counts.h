@@ -68,6 +68,9 @@ struct ProfileKey {
 };
 using Profile = std::map<ProfileKey, Counts>;
 
+// Returns what has the label; all if it is empty. Pure.
+Profile with_label(Profile profile, const std::string& label);
+
 // Returns the build-id as the kernel tells it: with zeros up to 20 bytes, which some linkers' do
 // not have. Empty if it is empty. Pure.
 std::string padded_build_id(std::string build_id);

@@ -18,17 +18,6 @@ namespace causalctl::continuous {
 namespace {
 
 constexpr std::int64_t kVersion = 2;
-// What version 2 has besides.
-constexpr const char* kFromVersion1 = R"(
-ALTER TABLE request ADD COLUMN answer TEXT;
-CREATE TABLE visit (
-  epoch INTEGER NOT NULL REFERENCES epoch, point TEXT NOT NULL, count INTEGER NOT NULL,
-  PRIMARY KEY (epoch, point)) WITHOUT ROWID;
-CREATE TABLE kept_file (image INTEGER PRIMARY KEY REFERENCES image, bytes BLOB NOT NULL);
-CREATE TABLE path (
-  id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL REFERENCES epoch, log BLOB NOT NULL);
-UPDATE meta SET value = 2 WHERE key = 'version';
-)";
 constexpr const char* kEnding = ".db";
 constexpr const char* kLock = ".lock";
 // A recorder must not keep the kernel's records of births and mappings waiting.
@@ -55,17 +44,25 @@ CREATE TABLE fresh (
   image INTEGER NOT NULL REFERENCES image, event TEXT NOT NULL, label TEXT NOT NULL,
   samples INTEGER NOT NULL, counts BLOB NOT NULL);
 CREATE INDEX fresh_by_key ON fresh (epoch, image, event, label);
-CREATE TABLE kept_file (image INTEGER PRIMARY KEY REFERENCES image, bytes BLOB NOT NULL);
-CREATE TABLE path (
-  id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL REFERENCES epoch, log BLOB NOT NULL);
 CREATE TABLE request (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, text TEXT NOT NULL,
   answer TEXT);
 CREATE TABLE loss (
   epoch INTEGER NOT NULL REFERENCES epoch, kind TEXT NOT NULL, count INTEGER NOT NULL,
   PRIMARY KEY (epoch, kind)) WITHOUT ROWID;
-CREATE TABLE visit (
+)";
+// What version 1 has not.
+constexpr const char* kToVersion2 = R"(
+ALTER TABLE request ADD COLUMN answer TEXT;
+UPDATE meta SET value = 2 WHERE key = 'version';
+)";
+constexpr const char* kTablesOfVersion2 = R"(
+CREATE TABLE IF NOT EXISTS visit (
   epoch INTEGER NOT NULL REFERENCES epoch, point TEXT NOT NULL, count INTEGER NOT NULL,
   PRIMARY KEY (epoch, point)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS kept_file (
+  image INTEGER PRIMARY KEY REFERENCES image, bytes BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS path (
+  id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL REFERENCES epoch, log BLOB NOT NULL);
 )";
 
 // The whole file, by whoever has it open (fcntl(2), "Open file description locks").
@@ -120,14 +117,14 @@ Database Database::record(const std::string& folder, const Host& host) {
   database.connection_.execute("PRAGMA journal_size_limit = 4000000");
   Statement tables(database.connection_, "SELECT count(*) FROM sqlite_master");
   tables.step();
-  if (tables.number(0) == 0) database.create(host);
-  if (database.version() == 1) {
-    database.connection_.in_transaction([&] { database.connection_.execute(kFromVersion1); });
-  }
-  database.require_version();
-  database.connection_.execute(
-      "CREATE TABLE IF NOT EXISTS path (id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL REFERENCES "
-      "epoch, log BLOB NOT NULL)");                     // version 2 was without it for a day
+  const bool is_empty = tables.number(0) == 0;
+  tables.reset();
+  database.connection_.in_transaction([&] {
+    if (is_empty) database.create(host);
+    if (database.version() == 1) database.connection_.execute(kToVersion2);
+    database.require_version();
+    database.connection_.execute(kTablesOfVersion2);
+  });
   database.connection_.execute("DELETE FROM request");  // of those who have given up
   database.remove_unused_images();
   database.connection_.wait_at_most(kRecorderPatienceMs);
@@ -173,17 +170,15 @@ std::vector<std::string> Database::files_in(const std::string& path) {
 }
 
 void Database::create(const Host& host) {
-  connection_.in_transaction([&] {
-    connection_.execute(kTables);
-    const auto set = [this](std::string_view key, const auto& value) {
-      Statement(connection_, "INSERT INTO meta VALUES (?, ?)").bind(key).bind(value).run();
-    };
-    set("version", kVersion);
-    set("host", std::string_view(host.name));
-    set("kernel", std::string_view(host.kernel));
-    set("processor", std::string_view(host.processor));
-    set("cores", static_cast<std::int64_t>(host.cores));
-  });
+  connection_.execute(kTables);
+  const auto set = [this](std::string_view key, const auto& value) {
+    Statement(connection_, "INSERT INTO meta VALUES (?, ?)").bind(key).bind(value).run();
+  };
+  set("version", kVersion);
+  set("host", std::string_view(host.name));
+  set("kernel", std::string_view(host.kernel));
+  set("processor", std::string_view(host.processor));
+  set("cores", static_cast<std::int64_t>(host.cores));
 }
 
 std::int64_t Database::version() const {

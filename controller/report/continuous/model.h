@@ -77,10 +77,12 @@ struct SpreadTable {
   std::vector<std::string> warnings;
 };
 
+inline constexpr std::size_t kUsualRows = 30;
+
 struct TextOptions {
   bool color = false;
   int width = 100;
-  std::size_t most_rows = 30;  // 0: all
+  std::size_t most_rows = kUsualRows;  // 0: all
 };
 
 std::string render_text(const ProfileTable& table, const TextOptions& options);

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "controller/base/base_name.h"
 #include "controller/report/continuous/model.h"
+#include "controller/report/continuous/row_name.h"
 #include "controller/report/text.h"
 
 namespace causalctl::report::continuous {
@@ -57,17 +57,13 @@ std::string render_text(const ProfileTable& table, const TextOptions& options) {
   for (std::size_t i = 0; i < most; ++i) {
     const ProfileRow& row = table.rows[i];
     sum += row.share.value;
-    std::string name = printable(row.name);
-    if (!row.image.empty()) name += fmt::format("  ({})", printable(base_name(row.image)));
     const bool has_visits = table.visits > 0;
     const std::size_t numbers = kNumbers + (has_visits ? kPerVisit : 0);
-    const std::size_t room =
-        std::max<std::size_t>(12, text.width() - std::min(text.width(), numbers));
-    if (columns(name) > room) name = padded(name, room);
     text.line("{:>8}  {:>16}  {:>6}  {:>9}  {}{}", percent(row.share.value),
               fmt::format("[{}, {}]", percent(row.share.low), percent(row.share.high)),
               percent(sum), grouped(row.samples),
-              has_visits ? fmt::format("{:>9}  ", per_visit(row.time_ns, table)) : "", name);
+              has_visits ? fmt::format("{:>9}  ", per_visit(row.time_ns, table)) : "",
+              row_name(row.name, row.image, numbers, text));
   }
   if (most < table.rows.size()) {
     text.line("{:>8}  {} more: --limit 0 shows all", percent(std::max(0.0, 1 - sum)),

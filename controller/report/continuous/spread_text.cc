@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "controller/base/base_name.h"
 #include "controller/report/continuous/model.h"
+#include "controller/report/continuous/row_name.h"
 #include "controller/report/text.h"
 
 namespace causalctl::report::continuous {
@@ -51,17 +51,12 @@ std::string render_text(const SpreadTable& table, const TextOptions& options) {
       options.most_rows == 0 ? table.rows.size() : std::min(options.most_rows, table.rows.size());
   for (std::size_t i = 0; i < most; ++i) {
     const SpreadRow& row = table.rows[i];
-    std::string name = printable(row.name);
-    if (!row.image.empty()) name += fmt::format("  ({})", printable(base_name(row.image)));
-    const std::size_t room =
-        std::max<std::size_t>(12, text.width() > kBeforeName ? text.width() - kBeforeName : 0);
-    if (columns(name) > room) name = padded(name, room);
     const std::string mark = row.differs ? text.colored("*", kRed) : " ";
-    text.line("{} {:>7} {:>8} {:>6} {:>3} {:>8} {:>18} {:>8} {:>8} {:>8}  {}", mark,
-              percent(row.range), value(row.sum), percent(row.share), table.sets.size(),
-              value(row.mean.value),
-              fmt::format("[{}, {}]", value(row.mean.low), value(row.mean.high)),
-              value(row.deviation), value(row.least), value(row.most), name);
+    text.line(
+        "{} {:>7} {:>8} {:>6} {:>3} {:>8} {:>18} {:>8} {:>8} {:>8}  {}", mark, percent(row.range),
+        value(row.sum), percent(row.share), table.sets.size(), value(row.mean.value),
+        fmt::format("[{}, {}]", value(row.mean.low), value(row.mean.high)), value(row.deviation),
+        value(row.least), value(row.most), row_name(row.name, row.image, kBeforeName, text));
   }
   if (most < table.rows.size()) {
     text.line("  {} more: --limit 0 shows all", table.rows.size() - most);
