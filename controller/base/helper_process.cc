@@ -160,7 +160,7 @@ int HelperProcess::wait_for_end() {
 
 // In this order: a watched signal is kept only once it is blocked.
 Fd settle(const HelperLife& life) {
-  setsid();
+  life.in_our_session ? setpgid(0, 0) : setsid();
   prctl(PR_SET_NAME, life.name);
   for (const int signal : life.ignored) std::signal(signal, SIG_IGN);
   std::signal(SIGCHLD, SIG_DFL);

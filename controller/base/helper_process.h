@@ -110,11 +110,15 @@ struct HelperLife {
   std::vector<int> watched{};   // signals that are read from what settle() returns; blocked
   int first_thread_signal = 0;  // sent to it when the first thread of its parent ends; 0: none
   std::vector<int> kept{};      // descriptors; any other of 0, 1, 2 becomes /dev/null
+  // A session is a scheduling group (autogroup), in which a helper that works much may get too
+  // little of a core beside a busy target. In ours it has a process group of its own.
+  bool in_our_session = false;
 };
 
-// Makes the calling process a helper in a session of its own, where no signal of the terminal
-// reaches it. SIGCHLD has its default action. Returns a signalfd(2) that does not block. Throws
-// Error where a descriptor cannot be opened. REQUIRES: the process has one thread.
+// Makes the calling process a helper in a session, or a process group, of its own, where no signal
+// of the terminal's keys reaches it. SIGCHLD has its default action. Returns a signalfd(2) that
+// does not block. Throws Error where a descriptor cannot be opened. REQUIRES: the process has one
+// thread.
 Fd settle(const HelperLife& life);
 
 // Makes the kernel send `signal` to the calling process at the end of `parent`; exits where that

@@ -94,7 +94,9 @@ void RecordedStacks::begin() {
   // Its messages go where ours do.
   HelperProcess process("the recorder of call paths", [&](Channel& to_parent, Pid parent) {
     execute_or_tell(to_parent, [&] {
-      settle({.name = "record-stacks", .kept = {STDERR_FILENO, to_parent.descriptor()}});
+      settle({.name = "record-stacks",
+              .kept = {STDERR_FILENO, to_parent.descriptor()},
+              .in_our_session = true});
       end_with(parent, SIGINT);
       causalctl::execute(words, {}, {});
     });

@@ -31,9 +31,12 @@ namespace {
 
 constexpr Nanoseconds kLookEvery = 100 * kMillisecond;     // at births and mappings
 constexpr Nanoseconds kUntilClockIsRight = 600 * kSecond;  // after a boot
-constexpr Nanoseconds kPathsPatience = 2 * kSecond;        // with a log of call paths
-constexpr Nanoseconds kKeepAgain = 60 * kSecond;           // after a file could not be kept
-constexpr Nanoseconds kKeepingPatience = kSecond / 2;      // with files, at the end
+// With a log of call paths: of the epoch before the current one, and at the end. Together they are
+// less than the time in which a command must end.
+constexpr Nanoseconds kLatePathsPatience = kSecond;
+constexpr Nanoseconds kLastPathsPatience = 3 * kSecond;
+constexpr Nanoseconds kKeepAgain = 60 * kSecond;       // after a file could not be kept
+constexpr Nanoseconds kKeepingPatience = kSecond / 2;  // with files, at the end
 // Samples that cannot be written are kept up to so many places.
 constexpr std::size_t kMostKept = 500'000;
 
@@ -168,7 +171,7 @@ class Recorder {
     epoch_ns_ = monotonic_now();
     if (hooks_.paths != nullptr) {
       attempt([this] {
-        take_late_paths(kPathsPatience);  // of the epoch before the last one
+        take_late_paths(kLatePathsPatience);  // of the epoch before the last one
         hooks_.paths->end();
         hooks_.paths->begin();
       });
@@ -258,9 +261,9 @@ class Recorder {
   void end_paths() {
     if (hooks_.paths == nullptr) return;
     attempt([this] {
-      take_late_paths(kPathsPatience);
+      take_late_paths(kLatePathsPatience);
       hooks_.paths->end();
-      if (auto log = hooks_.paths->take(kPathsPatience)) {
+      if (auto log = hooks_.paths->take(kLastPathsPatience)) {
         Drain rest;
         rest.paths = {std::move(*log)};
         backlog_.add(std::move(rest));
