@@ -98,7 +98,10 @@ def is_prediction(outcome):
             expect(abs(found["effect"] - 0.25) < 1e-3, f"predicted {found['effect']}") +
             expect(found["low"] <= found["effect"] <= found["high"], f"interval {found}") +
             expect(found["achieved"] == achieved, f"achieved {found['achieved']}, not {achieved}") +
-            expect(found["agrees"] is False, "80 % agrees with 25 %"))
+            expect(abs(found["difference"] - (achieved - found["effect"])) < 0.05, f"difference {found}") +
+            expect(found["difference_low"] <= found["difference"] <= found["difference_high"], f"interval {found}") +
+            # 80 % is not 25 %; where the machine is so busy that it may be, that has to be told.
+            expect(found["agrees"] is (found["difference_low"] <= 0 <= found["difference_high"]), f"{found}"))
 
 
 def profile_log(world):
