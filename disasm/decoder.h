@@ -2,22 +2,15 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
+#include <vector>
 
 #include "controller/base/types.h"
+#include "disasm/instruction.h"
 
 namespace causalctl::disasm {
-
-struct Instruction {
-  Address address = 0;
-  unsigned size = 0;
-  std::string mnemonic;
-  std::string operands;
-};
 
 class Decoder {
  public:
@@ -30,8 +23,9 @@ class Decoder {
   // none.
   std::optional<Instruction> decode(std::span<const std::byte> code, Address address);
 
-  // Returns the size of that instruction, 0 if there is none.
-  unsigned length(std::span<const std::byte> code, Address address);
+  // Returns all instructions of `code`, which begins with one at `address`, in the order of their
+  // addresses. Decoding begins anew behind a byte that is no instruction.
+  std::vector<Instruction> decode_all(std::span<const std::byte> code, Address address);
 
   // Returns whether decoding from `start` (a known boundary, such as a function's entry) reaches
   // `address` exactly. `code` has the bytes from `start` at least to the end of the instruction at
@@ -42,5 +36,11 @@ class Decoder {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Returns the index of the instruction that begins at the address. `code` is in the order of
+// addresses.
+std::optional<std::size_t> index_at(std::span<const Instruction> code, Address address);
+// Returns whether the address is in the code.
+bool is_within(std::span<const Instruction> code, Address address);
 
 }  // namespace causalctl::disasm

@@ -70,7 +70,7 @@ std::string instruction_at(Pid target, Address address) {
   const auto instruction = disasm::Decoder().decode(bytes, address);
   const std::string place = name_by_offset(target, address);
   if (!instruction) return "the code at " + place;
-  return fmt::format("'{} {}' at {}", instruction->mnemonic, instruction->operands, place);
+  return fmt::format("'{} {}' at {}", instruction->mnemonic, instruction->text, place);
 }
 
 // Uprobes are armed for all commands, and only some have another way to count.

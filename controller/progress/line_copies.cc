@@ -6,11 +6,13 @@
 #include <list>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "controller/progress/code_steps.h"
+#include "controller/progress/function_code.h"
+#include "disasm/decoder.h"
 
 namespace causalctl::progress {
 namespace {
@@ -56,36 +58,37 @@ bool is_comparison_or_jump(std::string_view name) {
 class Function {
  public:
   Function(const Place& place, Pid target, unwind::Symbolizer& symbolizer)
-      : steps_(steps_of(place.address, target, symbolizer)),
+      : code_(function_code(place.address, target, symbolizer)),
         place_(place),
         symbolizer_(symbolizer) {
-    for (const CodeStep& step : steps_) {
-      if (!step.is_call && step.to != 0) targets_.insert(step.to);
+    for (const disasm::Instruction& each : code_) {
+      if (disasm::jumps(each) && each.target) targets_.insert(*each.target);
     }
   }
 
-  bool holds(Address address) const { return is_within(steps_, address); }
+  bool holds(Address address) const { return disasm::is_within(code_, address); }
 
   Run run(Address start, const std::set<Address>& starts) const {
     Run run;
     run.start = start;
     std::map<std::tuple<int, std::string, Address>, std::size_t> operations;
     std::size_t left = kMostInRun;
-    for (auto step = step_at(steps_, start); step != steps_.end() && left > 0; ++step, --left) {
-      if (step->address > start && starts.contains(step->address)) break;
-      const auto column = own_column(step->address);
+    for (const disasm::Instruction& each : from(start)) {
+      if (left-- == 0) break;
+      if (each.address > start && starts.contains(each.address)) break;
+      const auto column = own_column(each.address);
       if (!column) break;
       if (*column < 0) continue;
-      const bool leaves = !step->is_call && !step->continues && step->to != 0 && !holds(step->to);
-      const bool is_call = step->is_call || leaves;
-      if (is_call || step->writes) {
-        run.events.insert({*column, is_call, is_call ? step->to : 0});
-      }
-      run.is_vector = run.is_vector || is_vector(step->mnemonic);
-      if (!is_call && (is_move(*step) || is_comparison_or_jump(step->mnemonic))) continue;
-      auto& count = operations[{*column, step->mnemonic, is_call ? step->to : 0}];
+      const bool leaves = each.flow == disasm::Flow::jump && each.target && !holds(*each.target);
+      const bool is_call = each.flow == disasm::Flow::call || leaves;
+      const Address callee = is_call ? each.target.value_or(0) : 0;
+      const bool writes = disasm::writes_memory(each) && !disasm::is_in_frame(each.operands()[0]);
+      if (is_call || writes) run.events.insert({*column, is_call, callee});
+      run.is_vector = run.is_vector || is_vector(each.mnemonic);
+      if (!is_call && (disasm::is_move(each) || is_comparison_or_jump(each.mnemonic))) continue;
+      auto& count = operations[{*column, each.mnemonic, callee}];
       ++count;
-      const bool certain = is_call ? step->to != 0 : step->reads_or_writes;
+      const bool certain = is_call ? callee != 0 : disasm::has_memory(each);
       run.repeats = run.repeats || count >= (certain ? 2 : kRegisterOperations);
     }
     return run;
@@ -93,10 +96,10 @@ class Function {
 
   // Returns whether what runs from `first` always comes to `second` and nothing else leads there.
   bool in_one_block(Address first, Address second) const {
-    for (auto step = step_at(steps_, first); step != steps_.end() && step->address < second;
-         ++step) {
-      if (!step->continues || (!step->is_call && step->to != 0)) return false;
-      if (targets_.contains(step->next)) return false;
+    for (const disasm::Instruction& each : from(first)) {
+      if (each.address >= second) break;
+      if (!disasm::continues(each) || each.flow == disasm::Flow::branch) return false;
+      if (targets_.contains(each.next())) return false;
     }
     return true;
   }
@@ -104,6 +107,12 @@ class Function {
   int column(Address address) const { return own_column(address).value_or(-1); }
 
  private:
+  // Returns the code from an instruction on.
+  std::span<const disasm::Instruction> from(Address address) const {
+    const auto index = disasm::index_at(code_, address);
+    return index ? std::span(code_).subspan(*index) : std::span<const disasm::Instruction>();
+  }
+
   // Returns -1 for code of the compiler, and of what was inlined from the line; nullopt for code of
   // another line.
   std::optional<int> own_column(Address address) const {
@@ -117,7 +126,7 @@ class Function {
     return of_line == frames.begin() ? frames.front().column : -1;
   }
 
-  std::vector<CodeStep> steps_;
+  std::vector<disasm::Instruction> code_;
   std::set<Address> targets_;  // of jumps
   Place place_;
   unwind::Symbolizer& symbolizer_;

@@ -10,7 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "controller/progress/code_steps.h"
+#include "controller/progress/function_code.h"
+#include "disasm/decoder.h"
 
 namespace causalctl::progress {
 namespace {
@@ -23,18 +24,19 @@ constexpr std::size_t kMostStepsRound = 4096;       // instructions of one loop 
 // The code of one function, and which of it is of the line.
 class LineCode {
  public:
-  LineCode(std::vector<CodeStep> steps, const Place& place, unwind::Symbolizer& symbolizer)
-      : steps_(std::move(steps)), place_(place), symbolizer_(symbolizer) {
-    for (const CodeStep& step : steps_) {
-      if (step.is_call || step.to == 0 || step.to > step.address) continue;
-      const Whose from = whose(step.address), to = whose(step.to);
+  LineCode(std::vector<disasm::Instruction> code, const Place& place,
+           unwind::Symbolizer& symbolizer)
+      : code_(std::move(code)), place_(place), symbolizer_(symbolizer) {
+    for (const disasm::Instruction& each : code_) {
+      if (!disasm::jumps(each) || !each.target || *each.target > each.address) continue;
+      const Whose from = whose(each.address), to = whose(*each.target);
       const bool own = from == Whose::own || to == Whose::own;
       const bool other = is_other(from) || is_other(to);
-      if (own && !other && closes(step)) loops_.emplace_back(step.to, step.address);
+      if (own && !other && closes(each)) loops_.emplace_back(*each.target, each.address);
     }
   }
 
-  bool holds(Address address) const { return is_within(steps_, address); }
+  bool holds(Address address) const { return disasm::is_within(code_, address); }
   bool is_in_loop(Address address) const {
     return std::any_of(loops_.begin(), loops_.end(), [&](const auto& loop) {
       return loop.first <= address && address <= loop.second;
@@ -67,23 +69,24 @@ class LineCode {
   }
 
   // Returns whether the code of the line leads from the target of the jump to the jump.
-  bool closes(const CodeStep& jump) const {
-    std::vector<Address> open = {jump.to};
+  bool closes(const disasm::Instruction& jump) const {
+    std::vector<Address> open = {*jump.target};
     std::set<Address> seen;
     while (!open.empty() && seen.size() < kMostStepsRound) {
       const Address address = open.back();
       open.pop_back();
       if (address == jump.address) return true;
       if (!seen.insert(address).second || whose(address) == Whose::other) continue;
-      const auto step = step_at(steps_, address);
-      if (step == steps_.end()) continue;
-      if (step->continues) open.push_back(step->next);
-      if (!step->is_call && step->to != 0) open.push_back(step->to);
+      const auto index = disasm::index_at(code_, address);
+      if (!index) continue;
+      const disasm::Instruction& each = code_[*index];
+      if (disasm::continues(each)) open.push_back(each.next());
+      if (disasm::jumps(each) && each.target) open.push_back(*each.target);
     }
     return false;
   }
 
-  std::vector<CodeStep> steps_;
+  std::vector<disasm::Instruction> code_;
   const Place& place_;
   unwind::Symbolizer& symbolizer_;
   std::vector<std::pair<Address, Address>> loops_;  // first instruction and jump
@@ -101,7 +104,7 @@ std::optional<std::string> loop_on_line(const std::string& name, const std::vect
                              [&](const LineCode& each) { return each.holds(place.address); });
     if (code == functions.end()) {
       if (functions.size() == kMostDecodedFunctions) break;
-      functions.emplace_back(steps_of(place.address, target, symbolizer), place, symbolizer);
+      functions.emplace_back(function_code(place.address, target, symbolizer), place, symbolizer);
       code = functions.end() - 1;
     }
     iterations += code->is_in_loop(place.address) ? 1 : 0;

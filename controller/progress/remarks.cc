@@ -12,7 +12,7 @@
 
 #include "controller/base/base_name.h"
 #include "controller/base/clock.h"
-#include "controller/progress/code_steps.h"
+#include "controller/progress/function_code.h"
 #include "controller/progress/line_copies.h"
 #include "controller/progress/line_remarks.h"
 #include "controller/progress/loop_head.h"
@@ -187,12 +187,13 @@ void add_unproven_copies(const std::string& name, const std::vector<Place>& plac
 }
 
 // Go's functions ask for a longer stack before they do anything, and then begin anew.
-bool grows_stack(const std::vector<CodeStep>& steps, const CodeStep& jump,
+bool grows_stack(const std::vector<disasm::Instruction>& code, const disasm::Instruction& jump,
                  unwind::Symbolizer& symbolizer) {
-  for (const CodeStep& step : steps) {
-    if (!step.is_call || step.to == 0 || step.address > jump.address) continue;
-    if (jump.address - step.address > kLongestReload) continue;
-    const auto frames = symbolizer.frames(step.to);
+  for (const disasm::Instruction& each : code) {
+    const bool is_call = each.flow == disasm::Flow::call && each.target;
+    if (!is_call || each.address > jump.address) continue;
+    if (jump.address - each.address > kLongestReload) continue;
+    const auto frames = symbolizer.frames(*each.target);
     if (!frames.empty() && frames.back().function.starts_with("runtime.morestack")) return true;
   }
   return false;
@@ -202,12 +203,12 @@ bool grows_stack(const std::vector<CodeStep>& steps, const CodeStep& jump,
 void add_entry_loop(const std::string& name, const std::vector<Place>& places, Pid target,
                     unwind::Symbolizer& symbolizer, std::vector<std::string>& remarks) {
   for (const Place& place : places) {
-    const auto steps = steps_of(place.address, target, symbolizer);
-    const auto jump = std::find_if(steps.begin(), steps.end(), [&](const CodeStep& step) {
-      return !step.is_call && step.to == place.address;
+    const auto code = function_code(place.address, target, symbolizer);
+    const auto jump = std::ranges::find_if(code, [&](const disasm::Instruction& each) {
+      return disasm::jumps(each) && each.target == place.address;
     });
-    if (jump == steps.end()) continue;
-    if (grows_stack(steps, *jump, symbolizer)) {
+    if (jump == code.end()) continue;
+    if (grows_stack(code, *jump, symbolizer)) {
       remarks.push_back(fmt::format(
           "{} is entered anew when Go's runtime has lengthened its stack or held it up, "
           "and each of these entries counts: take a line in it",

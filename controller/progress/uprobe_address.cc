@@ -1,72 +1,31 @@
 #include "controller/progress/uprobe_address.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <cstddef>
 #include <set>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "controller/base/number.h"
 #include "controller/progress/boundary.h"
+#include "controller/progress/function_code.h"
 
 namespace causalctl::progress {
 namespace {
 
 constexpr std::size_t kLongestFunction = 256 << 10;
-constexpr int kMostSteps = 8;  // instructions away from the refused one
+constexpr std::size_t kMostSteps = 8;  // instructions away from the refused one
 
-// Returns "add" for "lock add".
-std::string_view operation(const disasm::Instruction& instruction) {
-  const std::string_view mnemonic = instruction.mnemonic;
-  return mnemonic.substr(mnemonic.rfind(' ') + 1);
+// Returns whether the code behind the instruction may run less often, because a call does not
+// return, or a system call ends the thread.
+bool may_end(const disasm::Instruction& instruction) {
+  const auto name = disasm::operation(instruction);
+  return instruction.flow == disasm::Flow::call || name.starts_with("int") ||
+         name.starts_with("sys");
 }
 
-bool is_jump(const disasm::Instruction& instruction) {
-  const auto name = operation(instruction);
-  return name.starts_with('j') || name.starts_with("loop") || name == "xbegin";
-}
-
-bool ends_block(const disasm::Instruction& instruction) {
-  const auto name = operation(instruction);
-  return is_jump(instruction) || name == "call" || name.starts_with("ret") ||
-         name.starts_with("iret") || name == "hlt" || name.starts_with("ud") ||
-         name.starts_with("int") || name.starts_with("sys");
-}
-
-// Returns nullopt for a jump through a register or a table.
-std::optional<Address> jump_target(const disasm::Instruction& instruction) {
-  const std::string_view text = instruction.operands;
-  return text.starts_with("0x") ? parse_number<Address>(text.substr(2), 16) : std::nullopt;
-}
-
-struct Code {
-  std::vector<disasm::Instruction> instructions;
-  std::vector<std::span<const std::byte>> bytes;  // the bytes of each instruction
-  std::set<Address> targets;                      // the targets of jumps
-  bool unknown_jumps = false;
-};
-
-void decode_into(disasm::Decoder& decoder, CodeRange range, Code& code) {
-  for (std::size_t at = 0; at < range.bytes.size();) {
-    auto instruction = decoder.decode(range.bytes.subspan(at), range.start + at);
-    if (!instruction) return;
-    if (is_jump(*instruction)) {
-      const auto target = jump_target(*instruction);
-      if (target) code.targets.insert(*target);
-      code.unknown_jumps = code.unknown_jumps || !target;
-    }
-    code.bytes.push_back(range.bytes.subspan(at, instruction->size));
-    at += instruction->size;
-    code.instructions.push_back(std::move(*instruction));
+void add_targets(std::span<const disasm::Instruction> code, std::vector<Address>& targets) {
+  for (const disasm::Instruction& each : code) {
+    if (disasm::jumps(each) && each.target) targets.push_back(*each.target);
   }
-}
-
-// Returns whether control always goes from instruction `i` to the next, and reaches the next only
-// so.
-bool flows_on(const Code& code, std::size_t i) {
-  return i + 1 < code.instructions.size() && !ends_block(code.instructions[i]) &&
-         !code.targets.contains(code.instructions[i + 1].address);
 }
 
 // Returns the bytes of the function that begins at `entry`. It extends as long as the symbolizer
@@ -79,7 +38,8 @@ std::vector<std::byte> function_bytes(disasm::Decoder& decoder, Pid target, Addr
     const auto instruction = decoder.decode(std::span(bytes).subspan(at), entry + at);
     if (!instruction) break;
     at += instruction->size;
-    if (!ends_block(*instruction) || operation(*instruction) == "call") continue;
+    if (instruction->flow == disasm::Flow::next || instruction->flow == disasm::Flow::call)
+      continue;
     const auto frames = symbolizer.frames(entry + at);
     if (frames.empty() || frames.back().entry != entry) break;
   }
@@ -107,26 +67,30 @@ bool refuses_uprobe(std::span<const std::byte> instruction) {
 }
 
 std::optional<Address> executed_as_often(disasm::Decoder& decoder, Address address,
-                                         CodeRange function, std::span<const CodeRange> others) {
-  Code code;
-  decode_into(decoder, function, code);
-  const auto begin = code.instructions.begin();
-  const auto found = std::find_if(begin, code.instructions.end(), [&](const auto& instruction) {
-    return instruction.address == address;
-  });
-  if (found == code.instructions.end()) return std::nullopt;
-  const auto refused = static_cast<std::size_t>(found - begin);
-  // A jump through a register in a function that is only jumped to does not matter: the function
-  // ends there, by a tail call, or it chooses among its own places.
-  if (code.unknown_jumps) return std::nullopt;
-  const std::size_t own = code.instructions.size();
-  for (const CodeRange& other : others) decode_into(decoder, other, code);
-  code.instructions.resize(own);
-  for (std::size_t i = refused; i < refused + kMostSteps && flows_on(code, i); ++i) {
-    if (!refuses_uprobe(code.bytes[i + 1])) return code.instructions[i + 1].address;
+                                         CodeRange function, std::span<const CodeRange> others,
+                                         const disasm::Constants& constants) {
+  // A computed jump in a function that is only jumped to does not matter: the function ends there,
+  // by a tail call, or it chooses among its own places.
+  std::vector<Address> entered;
+  for (const CodeRange& other : others) {
+    add_targets(decoder.decode_all(other.bytes, other.start), entered);
   }
-  for (std::size_t i = refused; i > 0 && refused - i < kMostSteps && flows_on(code, i - 1); --i) {
-    if (!refuses_uprobe(code.bytes[i - 1])) return code.instructions[i - 1].address;
+  const disasm::Graph graph =
+      disasm::graph_of(decoder.decode_all(function.bytes, function.start), entered, constants);
+  const auto found = graph.block_at(address);
+  if (!found || graph.misses_edges()) return std::nullopt;
+  const auto accepts = [&](const disasm::Instruction& each) {
+    return !refuses_uprobe(function.bytes.subspan(each.address - function.start, each.size));
+  };
+  const auto block = graph.code_of(graph.blocks[*found]);
+  const std::size_t refused = *disasm::index_at(block, address);
+  for (std::size_t i = refused; i + 1 < block.size() && i < refused + kMostSteps; ++i) {
+    if (may_end(block[i])) break;
+    if (accepts(block[i + 1])) return block[i + 1].address;
+  }
+  for (std::size_t i = refused; i > 0 && refused - i < kMostSteps; --i) {
+    if (may_end(block[i - 1])) break;
+    if (accepts(block[i - 1])) return block[i - 1].address;
   }
   return std::nullopt;
 }
@@ -142,12 +106,12 @@ std::optional<Address> uprobe_address(Pid target, Address address, unwind::Symbo
   }
   const Address entry = frames.back().entry;
   const auto function = function_bytes(decoder, target, entry, symbolizer);
-  Code code;
-  decode_into(decoder, {entry, function}, code);
+  std::vector<Address> targets;
+  add_targets(decoder.decode_all(function, entry), targets);
   std::vector<std::vector<std::byte>> elsewhere;
   std::vector<CodeRange> others;
   std::set<Address> entries;
-  for (const Address jump : code.targets) {
+  for (const Address jump : targets) {
     if (jump >= entry && jump < entry + function.size()) continue;
     const auto there = symbolizer.frames(jump);
     if (there.empty() || there.back().entry == 0) return std::nullopt;
@@ -155,7 +119,7 @@ std::optional<Address> uprobe_address(Pid target, Address address, unwind::Symbo
     elsewhere.push_back(function_bytes(decoder, target, there.back().entry, symbolizer));
     others.push_back({there.back().entry, elsewhere.back()});
   }
-  return executed_as_often(decoder, address, {entry, function}, others);
+  return executed_as_often(decoder, address, {entry, function}, others, constants_of(target));
 }
 
 }  // namespace causalctl::progress

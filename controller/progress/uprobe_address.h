@@ -7,7 +7,8 @@
 // to that one, or the instruction before it, unless there is a jump to the refused one.
 //
 // All jumps are found by decoding the whole function, and the ranges that it jumps to
-// (`function.cold`). This is impossible in a function with a jump through a register or a table.
+// (`function.cold`). This is impossible in a function with a computed jump whose places are not
+// known (disasm/jump_table.h).
 #pragma once
 
 #include <optional>
@@ -15,6 +16,7 @@
 
 #include "controller/base/types.h"
 #include "disasm/decoder.h"
+#include "disasm/graph.h"
 #include "unwind/names/symbolizer.h"
 
 namespace causalctl::progress {
@@ -32,7 +34,8 @@ struct CodeRange {
 // that a uprobe can stand on, or nullopt if none can be proven to be. `function` contains the
 // address and begins at an instruction; `others` are ranges that may jump into it. Pure.
 std::optional<Address> executed_as_often(disasm::Decoder& decoder, Address address,
-                                         CodeRange function, std::span<const CodeRange> others);
+                                         CodeRange function, std::span<const CodeRange> others,
+                                         const disasm::Constants& constants);
 
 // Returns `address` itself if a uprobe can stand on it. Returns nullopt as above.
 std::optional<Address> uprobe_address(Pid target, Address address, unwind::Symbolizer& symbolizer);

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "controller/progress/boundary.h"
-#include "controller/progress/code_loops.h"
-#include "controller/progress/code_steps.h"
+#include "controller/progress/function_code.h"
+#include "disasm/decoder.h"
+#include "disasm/loops.h"
 #include "unwind/tables/call_site.h"
 
 namespace causalctl::progress {
@@ -19,7 +21,7 @@ using unwind::Place;
 
 constexpr std::size_t kLongestEntry = 16;  // bytes, of the linkage table
 
-// Where a call or jump of a step leads: to code, or through a pointer.
+// Where a call or jump leads: to code, or through a pointer.
 struct Lead {
   Address to = 0;
   Address slot = 0;
@@ -29,12 +31,14 @@ class Leads {
  public:
   explicit Leads(Pid target) : target_(target) {}
 
-  Lead of(const CodeStep& step) {
-    if (step.to == 0) return {0, step.slot};
-    const auto [known, is_new] = known_.try_emplace(step.to, Lead{step.to, 0});
+  Lead of(const disasm::Instruction& instruction) {
+    if (instruction.flow != disasm::Flow::call && !disasm::jumps(instruction)) return {};
+    if (!instruction.target) return {0, disasm::slot(instruction).value_or(0)};
+    const Address to = *instruction.target;
+    const auto [known, is_new] = known_.try_emplace(to, Lead{to, 0});
     if (is_new) {
-      const auto code = read_code(target_, step.to, step.to + kLongestEntry - 1);
-      const auto jump = unwind::jump_at(code, step.to);
+      const auto code = read_code(target_, to, to + kLongestEntry - 1);
+      const auto jump = unwind::jump_at(code, to);
       if (jump && jump->indirect) known->second.slot = jump->address;
     }
     return known->second;
@@ -50,18 +54,14 @@ bool enters(const Lead& lead, const Place& function, unwind::Symbolizer& symboli
   return lead.slot != 0 && symbolizer.slot_leads_to(lead.slot, function);
 }
 
-bool jumps(const CodeStep& step) {
-  return step.mnemonic.starts_with('j') || step.mnemonic.ends_with("jmp");
-}
-
 // A part of the function that lies elsewhere (f.cold) goes on in it, or ends the program.
-bool leaves(const CodeStep& step, const std::vector<CodeStep>& steps,
+bool leaves(const disasm::Instruction& instruction, std::span<const disasm::Instruction> code,
             unwind::Symbolizer& symbolizer) {
-  if (!jumps(step)) return step.mnemonic.find("ret") != std::string::npos;
-  if (step.to == 0) return true;
-  if (is_within(steps, step.to)) return false;
-  const auto own = symbolizer.frames(step.address);
-  const auto other = symbolizer.frames(step.to);
+  if (!disasm::jumps(instruction)) return instruction.mnemonic.find("ret") != std::string::npos;
+  if (!instruction.target) return true;
+  if (disasm::is_within(code, *instruction.target)) return false;
+  const auto own = symbolizer.frames(instruction.address);
+  const auto other = symbolizer.frames(*instruction.target);
   return own.empty() || other.empty() || own.back().function != other.back().function;
 }
 
@@ -77,30 +77,24 @@ bool is_wrapper(const Place& place, const std::vector<Place>& places, Pid target
            each.address != place.address;
   });
   if (others.empty()) return false;
-  const auto steps = steps_of(place.address, target, symbolizer);
-  const auto entry = step_at(steps, place.address);
-  if (entry == steps.end()) return false;
+  const disasm::Graph graph = function_graph(place.address, target, symbolizer);
+  const auto entry = disasm::index_at(graph.code, place.address);
+  if (!entry) return false;
   Leads leads(target);
   std::vector<bool> entering;
-  for (const CodeStep& step : steps) {
-    const Lead lead = step.is_call || jumps(step) ? leads.of(step) : Lead{};
-    entering.push_back(std::any_of(others.begin(), others.end(), [&](const Place& each) {
-      return enters(lead, each, symbolizer);
+  for (const disasm::Instruction& each : graph.code) {
+    const Lead lead = leads.of(each);
+    entering.push_back(std::any_of(others.begin(), others.end(), [&](const Place& other) {
+      return enters(lead, other, symbolizer);
     }));
   }
-  auto until = steps;  // the same code, as far as the other entry
-  for (std::size_t i = 0; i < until.size(); ++i) {
-    if (!entering[i]) continue;
-    until[i].is_call = true;
-    until[i].continues = false;
-  }
-  const auto first = static_cast<std::size_t>(entry - steps.begin());
-  const auto reached = reached_from(until, {first});
+  // As far as the other entry.
+  const auto reached = disasm::reached_from(graph, std::span(&*entry, 1), entering);
   bool enters_one = false;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
+  for (std::size_t i = 0; i < graph.code.size(); ++i) {
     if (!reached[i]) continue;
     if (entering[i]) enters_one = true;
-    if (!entering[i] && leaves(steps[i], steps, symbolizer)) return false;
+    if (!entering[i] && leaves(graph.code[i], graph.code, symbolizer)) return false;
   }
   return enters_one;
 }

@@ -24,7 +24,7 @@ TEST_CASE("Instructions have their size and text", "[disasm]") {
   CHECK(push->address == kStart);
   CHECK(push->size == 1);
   CHECK(push->mnemonic == "push");
-  CHECK(push->operands == "rbp");
+  CHECK(push->text == "rbp");
   const auto load = decoder.decode(code().subspan(4), kStart + 4);
   REQUIRE(load);
   CHECK(load->mnemonic == "movabs");

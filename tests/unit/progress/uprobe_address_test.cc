@@ -20,7 +20,9 @@ std::vector<std::byte> instruction(std::initializer_list<unsigned> bytes) {
 std::optional<Address> neighbour(const std::vector<std::byte>& function, Address offset,
                                  const std::vector<CodeRange>& others = {}) {
   disasm::Decoder decoder;
-  const auto found = executed_as_often(decoder, kStart + offset, {kStart, function}, others);
+  const disasm::Constants none{[](Address) { return std::nullopt; },
+                               [](Address) { return std::nullopt; }, [](Address) { return false; }};
+  const auto found = executed_as_often(decoder, kStart + offset, {kStart, function}, others, none);
   return found ? std::optional(*found - kStart) : std::nullopt;
 }
 
