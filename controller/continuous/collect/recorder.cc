@@ -197,8 +197,7 @@ class Recorder {
   bool is_half_full() {
     bool is_half = false;
     attempt([&] {
-      is_half = options_.most_bytes > 0 &&
-                database_.bytes() - database_.kept_bytes() > most_of_epochs() / 2 &&
+      is_half = options_.most_bytes > 0 && database_.epoch_bytes() > most_of_epochs() / 2 &&
                 database_.epochs().size() == 1;
     });
     return is_half;

@@ -17,7 +17,7 @@
 namespace causalctl::continuous {
 namespace {
 
-constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kVersion = 3;
 constexpr const char* kEnding = ".db";
 constexpr const char* kLock = ".lock";
 // A recorder must not keep the kernel's records of births and mappings waiting.
@@ -51,19 +51,31 @@ CREATE TABLE loss (
   PRIMARY KEY (epoch, kind)) WITHOUT ROWID;
 )";
 // What version 1 has not.
-constexpr const char* kToVersion2 = R"(
-ALTER TABLE request ADD COLUMN answer TEXT;
-UPDATE meta SET value = 2 WHERE key = 'version';
-)";
-constexpr const char* kTablesOfVersion2 = R"(
-CREATE TABLE IF NOT EXISTS visit (
+constexpr const char* kToVersion2 = "ALTER TABLE request ADD COLUMN answer TEXT";
+constexpr const char* kToVersion3 = "UPDATE meta SET value = 3 WHERE key = 'version'";
+
+// `kind`: "TEMP " for tables of this connection alone.
+std::string tables_of_version2(std::string_view kind) {
+  return fmt::format(R"(
+CREATE {0}TABLE IF NOT EXISTS visit (
   epoch INTEGER NOT NULL REFERENCES epoch, point TEXT NOT NULL, count INTEGER NOT NULL,
   PRIMARY KEY (epoch, point)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS kept_file (
+CREATE {0}TABLE IF NOT EXISTS kept_file (
   image INTEGER PRIMARY KEY REFERENCES image, bytes BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS path (
+CREATE {0}TABLE IF NOT EXISTS path (
   id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL REFERENCES epoch, log BLOB NOT NULL);
-)";
+)",
+                     kind);
+}
+
+std::string tables_of_version3(std::string_view kind) {
+  return fmt::format(R"(
+CREATE {0}TABLE IF NOT EXISTS exact (
+  image INTEGER PRIMARY KEY REFERENCES image, command TEXT NOT NULL, imported_ns INTEGER NOT NULL,
+  instructions INTEGER NOT NULL, executions BLOB NOT NULL, jumps BLOB NOT NULL);
+)",
+                     kind);
+}
 
 // The whole file, by whoever has it open (fcntl(2), "Open file description locks").
 struct flock whole_file() {
@@ -107,7 +119,10 @@ void make_folder(const std::string& folder) {
 
 Database Database::record(const std::string& folder, const Host& host) {
   make_folder(folder);
-  const std::string path = fmt::format("{}/{}{}", folder, host.name, kEnding);
+  return take(fmt::format("{}/{}{}", folder, host.name, kEnding), host);
+}
+
+Database Database::take(const std::string& path, const Host& host) {
   Fd lock = lock_of(path);
   Database database(path, Connection::Mode::write);
   database.lock_ = std::move(lock);
@@ -121,9 +136,12 @@ Database Database::record(const std::string& folder, const Host& host) {
   tables.reset();
   database.connection_.in_transaction([&] {
     if (is_empty) database.create(host);
-    if (database.version() == 1) database.connection_.execute(kToVersion2);
+    const std::int64_t version = database.version();
+    if (version == 1) database.connection_.execute(kToVersion2);
+    if (version == 1 || version == 2) database.connection_.execute(kToVersion3);
     database.require_version();
-    database.connection_.execute(kTablesOfVersion2);
+    database.connection_.execute(tables_of_version2("").c_str());
+    database.connection_.execute(tables_of_version3("").c_str());
   });
   database.connection_.execute("DELETE FROM request");  // of those who have given up
   database.remove_unused_images();
@@ -145,8 +163,13 @@ bool Database::is_recording(const std::string& file) {
 
 Database Database::read(const std::string& file) {
   Database database(file, Connection::Mode::read);
+  database.connection_.execute("PRAGMA temp_store = MEMORY");
   database.connection_.execute("BEGIN");  // all that is read is of one moment
-  database.require_version();
+  const std::int64_t version = database.version();
+  if (version != 1 && version != 2) database.require_version();
+  // Tables that are not there are read as empty.
+  if (version < 2) database.connection_.execute(tables_of_version2("TEMP ").c_str());
+  if (version < 3) database.connection_.execute(tables_of_version3("TEMP ").c_str());
   return database;
 }
 
@@ -167,6 +190,16 @@ std::vector<std::string> Database::files_in(const std::string& path) {
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+std::string Database::file_for(const std::string& path, const Host& host) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(path, error)) return path;
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    if (entry.path().extension() == kEnding) files.push_back(entry.path());
+  }
+  return files.size() == 1 ? files.front() : fmt::format("{}/{}{}", path, host.name, kEnding);
 }
 
 void Database::create(const Host& host) {

@@ -16,6 +16,7 @@
 #include "controller/base/fd.h"
 #include "controller/base/types.h"
 #include "controller/continuous/record/counts.h"
+#include "controller/continuous/record/exact_counts.h"
 #include "controller/continuous/record/sqlite.h"
 
 namespace causalctl::continuous {
@@ -51,14 +52,20 @@ class Database {
   // Opens a host's file for a recorder, and makes it, and the folder, if they are not there. Throws
   // Error if another recorder has it, or if it is of another version.
   static Database record(const std::string& folder, const Host& host);
-  // Opens one beside its recorder, to ask() and no more. Throws Error, as for one that is not
-  // there.
+  // Does the same by the name of the file, whose folder is there.
+  static Database take(const std::string& file, const Host& host);
+  // Opens one beside its recorder, to ask() and to add exact counts. Throws Error, as for one that
+  // is not there, or of an earlier version.
   static Database beside(const std::string& file);
   static bool is_recording(const std::string& file);  // a recorder has it open
-  // Opens one to be read as it is at this moment. Throws Error, as for one that is not there.
+  // Opens one to be read as it is at this moment, also of an earlier version. Throws Error, as for
+  // one that is not there.
   static Database read(const std::string& file);
   // Returns the files of a folder, in order; of a file, itself. Throws Error if there is none.
   static std::vector<std::string> files_in(const std::string& path);
+  // Returns where facts go that are of no host: a file itself; of a folder the only database, or
+  // that of `host`, which may not be there yet.
+  static std::string file_for(const std::string& path, const Host& host);
 
   const std::string& file() const { return connection_.path(); }
   Host host() const;
@@ -86,9 +93,22 @@ class Database {
   bool has_kept(const Image& image) const;
   std::string kept(const Image& image) const;  // empty if it is not there; throws if it is damaged
 
+  // Exact counts by build. An import replaces those that were imported of the same builds before,
+  // as a whole or not at all. REQUIRES: each image has a build-id.
+  void add_exact(const std::map<Image, ExactCounts>& counts, const std::string& command,
+                 std::int64_t now_ns);
+  std::vector<ExactImport> exact_imports() const;  // by path
+  // Returns what was imported of the build, whatever its path, or nullopt. Throws Error if it is
+  // damaged.
+  std::optional<ExactCounts> exact_counts(const std::string& build_id) const;
+
+  // Removes names, kept files and exact counts of builds that no epoch has, and makes the file as
+  // small as it can be. Returns by how many bytes. REQUIRES: take().
+  std::uint64_t remove_unused();
+
   // Removes the oldest epochs but the last one: those that ended before `oldest_ns`, and as many as
-  // it takes until the file without kept files has `most_bytes` at most (0: any number). Returns
-  // how many. An epoch has ended when a later one begins, also if the clock was set back between.
+  // it takes until epoch_bytes() is `most_bytes` at most (0: any number). Returns how many. An
+  // epoch has ended when a later one begins, also if the clock was set back between.
   std::size_t remove_old(std::int64_t oldest_ns, std::uint64_t most_bytes);
   // Joins epochs without names that ended before `before_ns` and began on one day (UTC) to the
   // first of them, but the last epoch of all. Returns how many there are fewer. merge() joins their
@@ -96,6 +116,8 @@ class Database {
   std::size_t roll_up(std::int64_t before_ns);
   std::uint64_t bytes() const;       // of the file
   std::uint64_t kept_bytes() const;  // of kept files in it
+  // Of the file without kept files and exact counts.
+  std::uint64_t epoch_bytes() const;
   // Requests are rows, to which the recorder adds its answer.
   std::int64_t ask(const Request& request);
   std::optional<Request> next_request() const;
@@ -119,6 +141,7 @@ class Database {
   void give_back();
   std::int64_t id_of(const Image& image);
   std::map<std::int64_t, Image> images() const;
+  void check_exact() const;
   void remove(std::int64_t epoch);
   void join(const Epoch& to, const Epoch& from);
   void remove_unused_images();

@@ -129,12 +129,22 @@ std::uint64_t Database::bytes() const {
   return static_cast<std::uint64_t>(pages.number(0));
 }
 
+std::uint64_t Database::epoch_bytes() const {
+  Statement sum(connection_, R"(
+SELECT (SELECT coalesce(sum(length(bytes)), 0) FROM kept_file) +
+  (SELECT coalesce(sum(length(executions) + length(jumps)), 0) FROM exact))");
+  sum.step();
+  const std::uint64_t all = bytes();
+  return all - std::min(all, static_cast<std::uint64_t>(sum.number(0)));
+}
+
 void Database::check() const {
   Statement result(connection_, "PRAGMA integrity_check");
   if (!result.step() || result.text(0) != "ok") {
     throw Error(fmt::format("{} is damaged: {}", file(), result.text(0)),
                 "`sqlite3 FILE .recover` may save what is in it");
   }
+  check_exact();
   std::vector<std::string> damage;
   for (const Epoch& epoch : epochs()) profile({epoch.id}, damage);
   if (damage.empty()) return;

@@ -64,15 +64,29 @@ DELETE FROM kept_file WHERE image NOT IN (SELECT image FROM profile UNION SELECT
   give_back();
 }
 
-// With their names. A recorder writes each name once, so that this is not for one that has begun.
+// With their names, but not those with exact counts. A recorder writes each name once, so that this
+// is not for one that has begun.
 void Database::remove_unused_images() {
   connection_.in_transaction([&] {
     connection_.execute(R"(
 DELETE FROM name WHERE image NOT IN (SELECT image FROM profile UNION SELECT image FROM fresh);
 DELETE FROM kept_file WHERE image NOT IN (SELECT image FROM profile UNION SELECT image FROM fresh);
-DELETE FROM image WHERE id NOT IN (SELECT image FROM profile UNION SELECT image FROM fresh);
+DELETE FROM image WHERE id NOT IN (
+  SELECT image FROM profile UNION SELECT image FROM fresh UNION SELECT image FROM exact);
 )");
   });
+}
+
+std::uint64_t Database::remove_unused() {
+  const std::uint64_t before = bytes();
+  connection_.execute(R"(
+DELETE FROM exact WHERE image NOT IN (
+  SELECT image.id FROM image JOIN image AS used USING (build_id)
+  WHERE used.id IN (SELECT image FROM profile UNION SELECT image FROM fresh)))");
+  remove_unused_images();
+  connection_.execute("VACUUM");
+  connection_.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  return before - std::min(before, bytes());
 }
 
 std::size_t Database::remove_old(std::int64_t oldest_ns, std::uint64_t most_bytes) {
@@ -82,7 +96,7 @@ SELECT id, min(end_ns, (SELECT min(begin_ns) FROM epoch AS later WHERE later.id 
 FROM epoch WHERE id < (SELECT max(id) FROM epoch) ORDER BY id LIMIT 1)");
     if (!oldest.step()) return removed;
     const bool is_old = oldest.number(1) < oldest_ns;
-    if (!is_old && (most_bytes == 0 || bytes() - kept_bytes() <= most_bytes)) return removed;
+    if (!is_old && (most_bytes == 0 || epoch_bytes() <= most_bytes)) return removed;
     const std::int64_t epoch = oldest.number(0);
     oldest.reset();
     remove(epoch);

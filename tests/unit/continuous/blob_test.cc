@@ -24,7 +24,7 @@ Counts random_counts(std::size_t size, std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("Counts are the same after they were stored", "[continuous]") {
-  CHECK(decode(encode({})).empty());
+  CHECK(decode(encode(Counts())).empty());
   const auto largest = std::numeric_limits<std::uint64_t>::max();
   const Counts extremes = {{0, {1, 0}},
                            {largest, {largest, std::numeric_limits<Nanoseconds>::max()}}};
@@ -42,6 +42,37 @@ TEST_CASE("Counts of code take few bytes for a place", "[continuous]") {
     counts[offset] = {random() % 20 + 1, 5 * kMillisecond};
   }
   CHECK(encode(counts).size() < 7 * counts.size());
+}
+
+TEST_CASE("Exact counts are the same after they were stored", "[continuous]") {
+  CHECK(decode_executions(encode(Executions())).empty());
+  CHECK(decode_jumps(encode(Jumps())).empty());
+  const auto largest = std::numeric_limits<std::uint64_t>::max();
+  const Executions extremes = {{0, largest}, {1, 0}, {largest, 1}};
+  CHECK(decode_executions(encode(extremes)) == extremes);
+  const Jumps jumps = {{{0, 0}, 1},         {{0, largest}, 2}, {{5, 4}, 3},
+                       {{5, 1U << 20U}, 4}, {{largest, 0}, 5}, {{largest, largest}, largest}};
+  CHECK(decode_jumps(encode(jumps)) == jumps);
+  std::mt19937_64 random(5);
+  ExactCounts counts;
+  for (Address address = 0x1000; counts.instructions.size() < 3000; address += random() % 7 + 1) {
+    counts.instructions[address] = random() % 100'000;
+    counts.jumps[{address, address + random() % 400 - 200}] = random() % 1000;
+  }
+  CHECK(decode_executions(encode(counts.instructions)) == counts.instructions);
+  CHECK(decode_jumps(encode(counts.jumps)) == counts.jumps);
+  CHECK(encode(counts.jumps).size() < 6 * counts.jumps.size());  // jumps are short
+}
+
+TEST_CASE("Counts of one kind are not read as those of another", "[continuous]") {
+  const Jumps jumps = {{{0x10, 0x20}, 3}};
+  const Executions executions = {{0x10, 3}};
+  CHECK_THROWS_AS(decode_executions(encode(jumps)), Error);
+  CHECK_THROWS_AS(decode_jumps(encode(executions)), Error);
+  CHECK_THROWS_AS(decode(encode(executions)), Error);
+  auto damaged = encode(jumps);
+  damaged.back() ^= std::byte{1};
+  CHECK_THROWS_AS(decode_jumps(damaged), Error);
 }
 
 TEST_CASE("Bytes that are no counts are refused", "[continuous]") {

@@ -204,7 +204,8 @@ TEST_CASE("A file that is no database of profiles is refused", "[continuous]") {
   CHECK_FALSE(Database::is_recording(file));
 }
 
-TEST_CASE("A database of version 1 is brought to this version by its recorder", "[continuous]") {
+TEST_CASE("Earlier versions are read, and brought to this one by a recorder", "[continuous]") {
+  const int version = GENERATE(1, 2);
   const test::Folder temporary;
   const std::string folder = temporary.file("db");
   std::string file;
@@ -213,14 +214,32 @@ TEST_CASE("A database of version 1 is brought to this version by its recorder", 
     database.add(database.begin_epoch("", 0), drain_of(kServer, 0x10, 3));
     file = database.file();
   }
-  Connection(file, Connection::Mode::write).execute(R"(
+  {
+    const Connection older(file, Connection::Mode::write);
+    older.execute("DROP TABLE exact; UPDATE meta SET value = 2 WHERE key = 'version'");
+    if (version == 1) {
+      older.execute(R"(
 DROP TABLE kept_file; DROP TABLE visit; DROP TABLE path; ALTER TABLE request DROP COLUMN answer;
 UPDATE meta SET value = 1 WHERE key = 'version')");
-  CHECK_THROWS_WITH(Database::read(file), Catch::Matchers::Contains("version 1"));
+    }
+  }
+  CHECK_THROWS_WITH(Database::beside(file), Catch::Matchers::Contains("causalctl knows version 3"));
+  {
+    const auto reader = Database::read(file);
+    const auto epochs = reader.epochs();
+    REQUIRE(epochs.size() == 1);
+    CHECK(profile_of(reader, {epochs[0].id}).at({kServer}).at(0x10).samples == 3);
+    CHECK(reader.paths(epochs[0].id).empty());
+    CHECK(reader.kept(kServer).empty());
+    CHECK(reader.exact_imports().empty());
+    CHECK_NOTHROW(reader.check());
+  }
   auto database = Database::record(folder, kHost);
   CHECK(database.epochs().at(0).samples == 3);
   database.keep(kServer, "bytes", 0);
   CHECK(Database::read(file).kept(kServer) == "bytes");
+  database.add_exact({{kServer, {{{0x10, 1}}, {}}}}, "server", 0);
+  CHECK(Database::read(file).exact_imports().size() == 1);
 }
 
 TEST_CASE("A damaged row is told of, and the others are read and merged", "[continuous]") {

@@ -9,8 +9,8 @@
 namespace causalctl::continuous {
 namespace {
 
-const Image kServer = {ImageKind::file, "/usr/bin/server", "ab"};
-const Image kLibrary = {ImageKind::file, "/lib/library.so", "cd"};
+const Image kSampledServer = {ImageKind::file, "/usr/bin/server", "ab"};
+const Image kSampledLibrary = {ImageKind::file, "/lib/library.so", "cd"};
 
 Count of(std::uint64_t samples) {
   return {samples, static_cast<Nanoseconds>(samples) * kMillisecond};
@@ -18,10 +18,10 @@ Count of(std::uint64_t samples) {
 
 Profile some_profile() {
   Profile profile;
-  profile[{kServer, "cpu", "day"}] = {{0x10, of(30)}, {0x18, of(10)}, {0x40, of(20)}};
-  profile[{kServer, "cpu", "night"}] = {{0x11, of(5)}};
-  profile[{kLibrary, "cpu", "day"}] = {{0x10, of(35)}};
-  profile[{kLibrary, "other", "day"}] = {{0x10, of(1000)}};
+  profile[{kSampledServer, "cpu", "day"}] = {{0x10, of(30)}, {0x18, of(10)}, {0x40, of(20)}};
+  profile[{kSampledServer, "cpu", "night"}] = {{0x11, of(5)}};
+  profile[{kSampledLibrary, "cpu", "day"}] = {{0x10, of(35)}};
+  profile[{kSampledLibrary, "other", "day"}] = {{0x10, of(1000)}};
   return profile;
 }
 
@@ -37,7 +37,7 @@ TEST_CASE("A profile is summed by function, image or label", "[continuous]") {
   CHECK(functions.all.samples == 100);
   REQUIRE(functions.rows.size() == 3);
   CHECK(functions.rows[0].name == "usr0");
-  CHECK(functions.rows[0].image == kServer.path);
+  CHECK(functions.rows[0].image == kSampledServer.path);
   CHECK(functions.rows[0].count == of(45));
   CHECK(functions.rows[0].share.value == Approx(0.45));
   CHECK(functions.rows[0].share.low == Approx(0.356).margin(0.001));
@@ -46,7 +46,7 @@ TEST_CASE("A profile is summed by function, image or label", "[continuous]") {
   CHECK(functions.rows[2].count == of(20));
   const Rows images = rows_of(some_profile(), "cpu", By::image, name_of);
   REQUIRE(images.rows.size() == 2);
-  CHECK(images.rows[0].name == kServer.path);
+  CHECK(images.rows[0].name == kSampledServer.path);
   CHECK(images.rows[0].count == of(65));
   const Rows labels = rows_of(some_profile(), "cpu", By::label, name_of);
   REQUIRE(labels.rows.size() == 2);
@@ -57,8 +57,8 @@ TEST_CASE("A profile is summed by function, image or label", "[continuous]") {
 // Otherwise epochs with shorter periods would outweigh others.
 TEST_CASE("A share is one of the time, whatever its samples stand for", "[continuous]") {
   Profile profile;
-  profile[{kServer}] = {{0x10, {1000, 100 * kMillisecond}}};
-  profile[{kLibrary}] = {{0x10, {100, 100 * kMillisecond}}};
+  profile[{kSampledServer}] = {{0x10, {1000, 100 * kMillisecond}}};
+  profile[{kSampledLibrary}] = {{0x10, {100, 100 * kMillisecond}}};
   const Rows rows = rows_of(profile, "cpu", By::image, name_of);
   REQUIRE(rows.rows.size() == 2);
   for (const Row& row : rows.rows) {
