@@ -7,12 +7,19 @@ namespace causalctl::fuzz {
 namespace {
 
 constexpr std::array kTargets = {
-    Target{"callpath", read_callpath_log}, Target{"elf", read_elf},
-    Target{"go_table", read_go_table},     Target{"log", read_log},
-    Target{"memory", read_memory},         Target{"options", read_options},
-    Target{"perf_map", read_perf_map},     Target{"proc", read_proc},
-    Target{"records", read_records},       Target{"spec", read_spec},
-    Target{"symbol", read_symbol},         Target{"toml", read_toml},
+    Target{"callgrind", read_callgrind},
+    Target{"callpath", read_callpath_log},
+    Target{"elf", read_elf},
+    Target{"go_table", read_go_table},
+    Target{"log", read_log},
+    Target{"memory", read_memory},
+    Target{"options", read_options},
+    Target{"perf_map", read_perf_map},
+    Target{"proc", read_proc},
+    Target{"records", read_records},
+    Target{"spec", read_spec},
+    Target{"symbol", read_symbol},
+    Target{"toml", read_toml},
     Target{"unwind", read_unwind},
 };
 

@@ -28,6 +28,7 @@ inline std::string as_text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+void read_callgrind(Bytes bytes);     // what callgrind writes
 void read_callpath_log(Bytes bytes);  // logs of call paths: reader, filters, every format
 void read_elf(Bytes bytes);           // an executable: symbols, lines, inlining, unwind table, USDT
 void read_go_table(Bytes bytes);      // .gopclntab
