@@ -15,9 +15,12 @@
 #include "controller/base/printable.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/db_export.h"
+#include "controller/commands/db_import.h"
 #include "controller/commands/epochs_as_paths.h"
 #include "controller/commands/output.h"
+#include "controller/commands/this_host.h"
 #include "controller/continuous/analysis/epoch_choice.h"
+#include "controller/continuous/counts/callgrind_file.h"
 #include "controller/continuous/record/database.h"
 
 namespace causalctl::commands {
@@ -55,6 +58,16 @@ std::string status_of(const std::string& file) {
   text += fmt::format("  {}; {} epochs, {} samples, {:.1f} MB\n",
                       Database::is_recording(file) ? "is being recorded" : "is not being recorded",
                       epochs.size(), samples, static_cast<double>(database.bytes()) / 1e6);
+  if (const auto imports = database.exact_imports(); !imports.empty()) {
+    std::uint64_t instructions = 0;
+    std::int64_t last_ns = 0;
+    for (const auto& each : imports) {
+      instructions += each.instructions;
+      last_ns = std::max(last_ns, each.imported_ns);
+    }
+    text += fmt::format("  exact counts of {} files, {} instructions, the last imported {}\n",
+                        imports.size(), instructions, continuous::time_text(last_ns));
+  }
   return text;
 }
 
@@ -68,17 +81,31 @@ std::string status_or_trouble_of(const std::string& file, bool is_only_one) {
   }
 }
 
+std::string list_of_exact(const Database& database) {
+  const auto imports = database.exact_imports();
+  if (imports.empty()) return {};
+  std::string text = fmt::format("\n{:<19}  {:>16}  {:<12}  {}\n", "counted exactly",
+                                 "instructions", "build-id", "file: command");
+  for (const auto& each : imports) {
+    text += fmt::format("{:<19}  {:>16}  {:<12}  {}: {}\n", continuous::time_text(each.imported_ns),
+                        each.instructions, printable(each.image.build_id.substr(0, 12)),
+                        printable(each.image.path), printable(each.command));
+  }
+  return text;
+}
+
 std::string list_of(const std::string& file) {
+  const auto database = Database::read(file);
   std::string text = fmt::format("{}\n{:>5}  {:<19}  {:<19}  {:>10}  {:>10}  {:<16}  {}\n", file,
                                  "epoch", "begin", "end", "recorded", "samples", "name", "losses");
-  for (const auto& epoch : Database::read(file).epochs()) {
+  for (const auto& epoch : database.epochs()) {
     text +=
         fmt::format("{:>5}  {:<19}  {:<19}  {:>8} s  {:>10}  {:<16}  {}\n", epoch.id,
                     continuous::time_text(epoch.begin_ns), continuous::time_text(epoch.end_ns),
                     epoch.recorded_ns / kSecond, epoch.samples,
                     epoch.name.empty() ? "-" : printable(epoch.name), losses_text(epoch.losses));
   }
-  return text;
+  return text + list_of_exact(database);
 }
 
 // Asks the recorder, and waits until it has answered.
@@ -121,8 +148,25 @@ void flush(const std::string& file) {
   Database::beside(file).merge();  // what a killed recorder has left
 }
 
+std::string remove_unused(const std::string& file) {
+  if (Database::is_recording(file)) {
+    throw Error(fmt::format("{} is being recorded, and gc needs it alone", file),
+                "end its recorder first; a recorder that starts removes unused names and kept "
+                "files itself");
+  }
+  const std::uint64_t freed = Database::take(file, this_host()).remove_unused();
+  return fmt::format("{}: {} bytes freed\n", file, freed);
+}
+
 ExitCode run(const DbArguments& arguments) {
   const std::string action = arguments.words.empty() ? "status" : arguments.words.front();
+  if (action == "import") {
+    const std::vector<std::string> counted(arguments.words.begin() + 1, arguments.words.end());
+    if (counted.empty())
+      throw UsageError("db import: no file is named", continuous::callgrind_command());
+    import_counts(arguments.folder, counted);
+    return ExitCode::ok;
+  }
   const bool takes_name = action == "epoch";
   if (arguments.words.size() > (takes_name ? 2U : 1U)) {
     throw UsageError(fmt::format("db {}: one word too many: {}", action, arguments.words.back()),
@@ -150,9 +194,11 @@ ExitCode run(const DbArguments& arguments) {
     } else if (action == "check") {
       Database::read(file).check();
       write_output("", fmt::format("{}: ok\n", file));
+    } else if (action == "gc") {
+      write_output("", remove_unused(file));
     } else {
       throw UsageError(fmt::format("db {}: no such action", action),
-                       "status, list, epoch [NAME], flush, check or export");
+                       "status, list, epoch [NAME], flush, check, import FILE…, gc or export");
     }
   }
   return ExitCode::ok;
@@ -169,12 +215,17 @@ void add_db(CLI::App& app, Command& selected) {
       "  epoch [NAME]  begin a new epoch in what is being recorded\n"
       "  flush         write and merge what was recorded until now\n"
       "  check         look for damage\n"
+      "  import FILE…  keep exact counts of instructions and jumps, by build, that valgrind has\n"
+      "                written: valgrind --tool=callgrind --dump-instr=yes --collect-jumps=yes\n"
+      "                --skip-plt=no --callgrind-out-file=FILE PROGRAM; files are summed\n"
+      "  gc            remove names, kept files and exact counts of builds that no epoch has\n"
       "  export        write profiles for other programs; json has a line for each function of "
       "each\n"
       "                epoch, the other formats have all epochs together\n\n"
       "Examples:\n"
       "  causalctl db profiles list\n"
       "  causalctl db profiles epoch 'before the release'\n"
+      "  causalctl db profiles import callgrind.out\n"
       "  causalctl db profiles export --epoch today --format pprof -o today.pb.gz");
   auto arguments = std::make_shared<DbArguments>();
   add_word(sub, "DIR", arguments->folder, "", "the folder that `causalctl record --db` writes");

@@ -1,8 +1,6 @@
 // `causalctl record --db DIR` profiles processes, or the machine, all the time, for a small and
 // known share of it, into a database (DCPI).
 #include <fmt/format.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -17,16 +15,15 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/number.h"
-#include "controller/base/procfs.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/launched.h"
 #include "controller/commands/options.h"
 #include "controller/commands/process_set_options.h"
 #include "controller/commands/recorded_stacks.h"
+#include "controller/commands/this_host.h"
 #include "controller/continuous/collect/recorder.h"
 #include "controller/continuous/record/database.h"
 #include "controller/progress/naming.h"
-#include "controller/session/identity.h"
 #include "controller/session/process_set.h"
 #include "controller/session/status_line.h"
 #include "controller/session/target_end.h"
@@ -120,21 +117,6 @@ Nanoseconds stacks_period(double budget) {
   constexpr double kCost = 150'000;
   return std::clamp<Nanoseconds>(static_cast<Nanoseconds>(3 * kCost / budget), 5 * kMillisecond,
                                  kSecond);
-}
-
-continuous::Host this_host() {
-  utsname names{};
-  uname(&names);
-  continuous::Host host;
-  host.name = session::host_name();
-  host.kernel = names.release;
-  const std::string info = procfs::read_text("/proc/cpuinfo").value_or("");
-  if (const auto at = info.find("model name"); at != std::string::npos) {
-    const auto begin = info.find(": ", at);
-    host.processor = info.substr(begin + 2, info.find('\n', begin) - begin - 2);
-  }
-  host.cores = static_cast<unsigned>(sysconf(_SC_NPROCESSORS_CONF));
-  return host;
 }
 
 void tell(const continuous::RecordSummary& summary, const RecordArguments& arguments) {
