@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "controller/base/error.h"
-#include "controller/base/number.h"
 #include "controller/base/printable.h"
 #include "controller/base/regular_file.h"
 #include "controller/continuous/counts/callgrind_file.h"
@@ -64,8 +63,7 @@ std::optional<Address> direct_target(disasm::Decoder& decoder, const unwind::Mod
   if (size <= 0) return std::nullopt;
   const auto bytes = std::span(code).first(static_cast<std::size_t>(size));
   const auto instruction = decoder.decode(bytes, address);
-  if (!instruction || instruction->operands.substr(0, 2) != "0x") return std::nullopt;
-  return parse_number<Address>(std::string_view(instruction->operands).substr(2), 16);
+  return instruction ? instruction->target : std::nullopt;
 }
 
 // Adds where the object's code lay. It is in several places if it was loaded more than once.
