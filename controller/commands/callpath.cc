@@ -22,6 +22,7 @@
 #include "controller/callpath/record/event_spec.h"
 #include "controller/callpath/record/folded_kernel.h"
 #include "controller/callpath/record/log.h"
+#include "controller/callpath/record/shortened_paths.h"
 #include "controller/callpath/run/run.h"
 #include "controller/commands/callpath_options.h"
 #include "controller/commands/callpath_report.h"
@@ -152,6 +153,7 @@ ExitCode record_watched(const Recorded& recorded, const CallpathArguments& argum
   write([&] { log->end(recording); });
   watch.end_work();
   write([&] { log->finish(); });
+  callpath::shorten_paths(recording);
   INVARIANT(callpath::sum_calls(recording));
   CallpathView view;
   view.wakers = settings.wakers && !recording.wakers.empty();

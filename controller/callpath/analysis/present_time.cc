@@ -221,7 +221,7 @@ void add_limits(const Recording& run, const std::string& which, Profile& profile
         which + fmt::format("there are more than {} paths, and no further ones are kept: {} call "
                             "chains on others stand at [path not kept], below what is known of "
                             "them",
-                            run.tree.size(), run.account.paths_cut));
+                            kMostNodes, run.account.paths_cut));
   }
   if (run.account.kernel_parts_cut > 0) {
     profile.warnings.push_back(

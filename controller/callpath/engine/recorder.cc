@@ -11,15 +11,23 @@
 
 #include "controller/base/error.h"
 #include "controller/callpath/record/calls_seen.h"
+#include "controller/callpath/record/limits.h"
 #include "controller/symbols/call_chain.h"
 
 namespace causalctl::callpath {
 namespace {
 
 // A chain that is longer keeps its outermost frames, and as many of the innermost. How many are
-// left out between is told roughly: recursion whose depth varies has few paths so.
-constexpr std::size_t kMostPathFrames = 1024;
-constexpr std::size_t kOutermostFrames = 256;
+// left out between is told roughly: recursion whose depth varies has few paths so. Once the tree
+// has many nodes it keeps fewer: of recursion that never takes the same way twice each chain is a
+// path of its own, and a thousand long ones would fill the tree.
+struct KeptFrames {
+  std::size_t most;
+  std::size_t outermost;
+};
+constexpr KeptFrames kKept{1024, 256};
+constexpr KeptFrames kKeptOfMany{128, 32};
+constexpr std::size_t kManyNodes = kMostNodes / 4;
 
 std::string left_out_words(std::size_t count) {
   const std::size_t least = std::bit_floor(count);
@@ -34,9 +42,6 @@ bool in_system_call(const perf::UserStack& user) {
 
 // A register may have any value. A log whose values add up to more than 2^62 cannot be read.
 constexpr std::uint64_t kMostOfEvent = 1ULL << 60;
-// Nodes of the tree, which take some 400 bytes each with their values. It grows by one more for
-// each of them at most.
-constexpr std::size_t kMostNodes = 1U << 20U;
 // With more, no path gets a kernel's part any more, so that there is room for those in user code.
 constexpr std::size_t kMostNodesWithKernel = kMostNodes / 2;
 
@@ -147,10 +152,11 @@ NodeId Recorder::node_of(ThreadId thread, const unwind::Chain& chain) {
   path_.clear();
   const Pid process = process_of(thread);
   const std::size_t size = chain.frames.size();
-  kept_inner_ = size > kMostPathFrames ? kMostPathFrames - kOutermostFrames : size;
+  const KeptFrames& kept = recording_.tree.size() < kManyNodes ? kKept : kKeptOfMany;
+  kept_inner_ = size > kept.most ? kept.most - kept.outermost : size;
   for (std::size_t i = size; i-- > 0;) {
-    if (i + kOutermostFrames + 1 == size && kept_inner_ < size) {
-      path_.push_back(parts_.outside(left_out_words(size - kMostPathFrames).c_str()));
+    if (i + kept.outermost + 1 == size && kept_inner_ < size) {
+      path_.push_back(parts_.outside(left_out_words(size - kept.most).c_str()));
       i = kept_inner_;
       continue;
     }

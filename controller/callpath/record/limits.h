@@ -10,6 +10,9 @@ inline constexpr std::size_t kMostEvents = 32;
 // is beyond stands at one place.
 inline constexpr std::size_t kMostCompiled = 1U << 18U;
 
+// Nodes of the tree. It grows by one more for each of them at most.
+inline constexpr std::size_t kMostNodes = 1U << 20U;
+
 inline constexpr std::size_t kMostProcesses = 512;
 inline constexpr std::size_t kMostSharedPrograms = 64;
 inline constexpr std::size_t kMostPrograms = 512;  // that are counted by name

@@ -22,6 +22,7 @@
 #include "controller/callpath/record/log_lists.h"
 #include "controller/callpath/record/log_rows.h"
 #include "controller/callpath/record/parts.h"
+#include "controller/callpath/record/shortened_paths.h"
 
 namespace causalctl::callpath {
 namespace {
@@ -374,12 +375,13 @@ ReadLog Reader::take() {
   if (repeated_ > 0) lines_.warnings().emplace_back(kRepeated, repeated_);
   std::uint64_t calls_left = kLargestSum - sums_["new_max"];
   for (std::size_t i = 0; i < runs_.size(); ++i) {
+    if (with_parts_) runs_[i].parts = readings_[i].parts.take();
+    shorten_paths(runs_[i]);
     if (!sum_calls(runs_[i], calls_left)) {
       throw Error(fmt::format("the calls of run {} add up to more than a log holds",
                               printable(runs_[i].id)),
                   "the log is damaged");
     }
-    if (with_parts_) runs_[i].parts = readings_[i].parts.take();
   }
   return {std::move(runs_), std::move(lines_.warnings())};
 }

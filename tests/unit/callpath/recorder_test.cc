@@ -1,8 +1,10 @@
 #include "controller/callpath/engine/recorder.h"
 
 #include <catch2/catch.hpp>
+#include <random>
 
 #include "controller/callpath/record/calls_seen.h"
+#include "controller/callpath/record/limits.h"
 #include "tests/unit/callpath/threads.h"
 
 namespace causalctl {
@@ -434,6 +436,20 @@ TEST_CASE("of a deep chain the outermost and the innermost frames are kept", "[c
   chain.insert(chain.begin() + 2000, 10, 7);
   fixture.sample(kOne, chain, 1000);
   CHECK(fixture.outside.back() == fixture.outside.front());
+}
+
+TEST_CASE("deep recursion that never takes the same way twice does not fill the tree",
+          "[callpath]") {
+  constexpr std::size_t kChains = 1500;
+  RecorderFixture fixture(Grouping::all);
+  std::mt19937 random(3);
+  std::vector<Address> chain(3000);
+  for (std::size_t i = 0; i < kChains; ++i) {
+    for (Address& address : chain) address = 1 + random() % 4;
+    fixture.sample(kOne, chain, 1000);
+  }
+  CHECK(fixture.recording.account.paths_cut == 0);
+  CHECK(fixture.recording.tree.size() < callpath::kMostNodes / 4 + 1025 + kChains * 129);
 }
 
 TEST_CASE("threads that have ended leave nothing behind in the groups", "[callpath]") {
