@@ -147,8 +147,7 @@ void apply(const std::vector<Filter>& filters, Profile& profile) {
     throw UsageError("no path fits all of --through, --under and --not",
                      "each looks only below what the one before it has found");
   }
-  profile.nodes = tree.nodes();
-  profile.own = tree.columns();
+  tree.move_to(profile);
 }
 
 }  // namespace causalctl::callpath

@@ -106,8 +106,7 @@ void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, bool
                columns.at(run.name_of_metric(metric)), calls);
     }
   }
-  profile.nodes = tree.nodes();
-  profile.own = tree.columns();
+  tree.move_to(profile);
 }
 
 void add_wakers(std::span<const Recording> runs, bool by_process, Profile& profile) {
@@ -126,8 +125,7 @@ void add_wakers(std::span<const Recording> runs, bool by_process, Profile& profi
       }
     }
   }
-  profile.nodes = tree.nodes();
-  profile.own = tree.columns();
+  tree.move_to(profile);
 }
 
 void add_notes(const Recording& run, const std::string& which, Profile& profile) {

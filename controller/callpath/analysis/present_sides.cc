@@ -94,10 +94,7 @@ class Builder {
 
   void add(const std::vector<Recording>& runs, const std::vector<Block>& blocks,
            const ChosenEpochs& epochs, Side& side);
-  void finish() {
-    sides_.profile.nodes = tree_.nodes();
-    sides_.profile.own = tree_.columns();
-  }
+  void finish() { tree_.move_to(sides_.profile); }
 
  private:
   void add_part(const Recording& run, const Block& block, const ChosenEpochs& epochs,

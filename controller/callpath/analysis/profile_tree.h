@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "controller/report/callpath/model.h"
@@ -36,7 +37,11 @@ class ProfileTree {
   }
 
   const std::vector<Node>& nodes() const { return nodes_; }
-  const std::vector<std::vector<std::uint64_t>>& columns() const { return columns_; }
+  // Puts the tree into `profile`. REQUIRES: it is the last use.
+  void move_to(report::callpath::Profile& profile) {
+    profile.nodes = std::move(nodes_);
+    profile.own = std::move(columns_);
+  }
 
  private:
   std::vector<Node> nodes_{Node{}};

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <string>
+#include <vector>
 
 #include "controller/report/callpath/json_text.h"
 #include "controller/report/callpath/labels.h"
@@ -11,17 +13,35 @@
 namespace causalctl::report::callpath {
 namespace {
 
+// The texts that nodes share.
+struct NodeTexts {
+  std::vector<std::string> frames;  // by label
+  std::vector<std::string> own;     // names of metrics, by column
+  std::vector<std::string> total;
+};
+
+NodeTexts node_texts(const Profile& profile, const Labels& labels) {
+  NodeTexts texts;
+  for (const Labels::Label& label : labels.all) {
+    texts.frames.push_back(fmt::format(
+        "{{\"frame\":{{\"name\":{},\"type\":\"function\",\"module\":{}}},\"metrics\":{{",
+        quoted(label.name), quoted(profile.frames[label.frame].module)));
+  }
+  for (const Column& column : profile.columns) {
+    texts.own.push_back(quoted(column.name));
+    texts.total.push_back(quoted(column.name + " (inc)"));
+  }
+  return texts;
+}
+
 // Begins the object of a node, up to its children.
-void begin_node(const Profile& profile, const Labels& labels, const LabelTree& tree,
-                std::uint32_t node, std::string& text) {
-  const auto& label = labels.all[tree.nodes[node].label];
-  fmt::format_to(std::back_inserter(text),
-                 "{{\"frame\":{{\"name\":{},\"type\":\"function\",\"module\":{}}},\"metrics\":{{",
-                 quoted(label.name), quoted(profile.frames[label.frame].module));
-  for (std::size_t column = 0; column < profile.columns.size(); ++column) {
-    const std::string& name = profile.columns[column].name;
-    fmt::format_to(std::back_inserter(text), "{}{}:{},{}:{}", column == 0 ? "" : ",", quoted(name),
-                   tree.own[column][node], quoted(name + " (inc)"), tree.total[column][node]);
+void begin_node(const NodeTexts& texts, const LabelTree& tree, std::uint32_t node,
+                std::string& text) {
+  text += texts.frames[tree.nodes[node].label];
+  for (std::size_t column = 0; column < texts.own.size(); ++column) {
+    fmt::format_to(std::back_inserter(text), "{}{}:{},{}:{}", column == 0 ? "" : ",",
+                   texts.own[column], tree.own[column][node], texts.total[column],
+                   tree.total[column][node]);
   }
   text += "},\"children\":[";
 }
@@ -32,6 +52,7 @@ std::string render_hatchet(const Profile& profile) {
   const Labels labels = by_function(profile);
   const LabelTree tree = merged(profile, labels);
   const Children children(tree);
+  const NodeTexts texts = node_texts(profile, labels);
   std::string text = "[";
   // Of each node that is begun, the children that are not written yet. (Recursion could exhaust the
   // stack.)
@@ -49,7 +70,7 @@ std::string render_hatchet(const Profile& profile) {
     }
     if (text.back() == '}') text += ",\n";
     const std::uint32_t node = *top.next++;
-    begin_node(profile, labels, tree, node, text);
+    begin_node(texts, tree, node, text);
     open.push_back({children.begin(node), children.end(node)});
   }
   return text;

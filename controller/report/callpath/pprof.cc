@@ -3,10 +3,12 @@
 // first. A group of threads, a process and a program of a set are labels of their samples.
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <protozero/pbf_writer.hpp>
 #include <string_view>
+#include <utility>
 
 #include "controller/base/error.h"
 #include "controller/base/fields.h"
@@ -73,7 +75,10 @@ enum { id = 1, name, system_name, filename };
 class Writer {
  public:
   explicit Writer(const Profile& profile)
-      : profile_(profile), functions_(by_function(profile)), out_(bytes_) {
+      : profile_(profile),
+        functions_(by_function(profile)),
+        out_(bytes_),
+        of_frame_(profile.frames.size()) {
     string("");
   }
   std::string write();
@@ -85,6 +90,7 @@ class Writer {
   void write_sample(std::uint32_t node);
   // Returns the number of a location; frames are innermost first.
   std::uint64_t location(const std::vector<std::uint32_t>& frames);
+  std::uint64_t write_location(const std::vector<std::uint32_t>& frames, std::uint64_t id);
   void write_mappings();
   void write_functions();
 
@@ -94,7 +100,9 @@ class Writer {
   pbf_writer out_;
   std::vector<std::string> strings_;
   std::map<std::string, std::int64_t> string_numbers_;
-  std::map<std::vector<std::uint32_t>, std::uint64_t> locations_;
+  std::map<std::vector<std::uint32_t>, std::uint64_t> locations_;  // of several frames
+  std::vector<std::uint64_t> of_frame_;  // those of one frame; 0: it has none yet
+  std::uint64_t last_location_ = 0;
 };
 
 std::int64_t Writer::string(const std::string& text) {
@@ -112,13 +120,17 @@ void Writer::value_type(int field, const std::string& type, const std::string& u
 }
 
 std::uint64_t Writer::location(const std::vector<std::uint32_t>& frames) {
-  const auto [entry, is_new] = locations_.emplace(frames, locations_.size() + 1);
-  if (!is_new) return entry->second;
+  std::uint64_t& id = frames.size() == 1 ? of_frame_[frames.front()] : locations_[frames];
+  if (id == 0) id = write_location(frames, ++last_location_);
+  return id;
+}
+
+std::uint64_t Writer::write_location(const std::vector<std::uint32_t>& frames, std::uint64_t id) {
   const Frame& outermost = profile_.frames[frames.back()];
   const std::uint64_t mapping =
       outermost.module_number == kNoModule ? 0 : outermost.module_number + 1;
   pbf_writer message(out_, profile_field::location);
-  message.add_uint64(location_field::id, entry->second);
+  message.add_uint64(location_field::id, id);
   message.add_uint64(location_field::mapping_id, mapping);
   message.add_uint64(location_field::address, outermost.offset);
   for (const std::uint32_t frame : frames) {
@@ -126,7 +138,7 @@ std::uint64_t Writer::location(const std::vector<std::uint32_t>& frames) {
     line.add_uint64(line_field::function_id, functions_.of_frame[frame] + 1);
     line.add_int64(line_field::line, profile_.frames[frame].line);
   }
-  return entry->second;
+  return id;
 }
 
 void Writer::write_sample(std::uint32_t node) {
@@ -213,21 +225,32 @@ std::string Writer::write() {
     out_.add_int64(profile_field::default_sample_type, string(profile_.columns.front().name));
   }
   for (const std::string& text : strings_) out_.add_string(profile_field::string_table, text);
-  return bytes_;
+  return std::move(bytes_);
 }
 
 std::string gzip(const std::string& bytes) {
   constexpr int kGzip = 15 + 16;  // window bits, with a header of gzip
+  constexpr std::size_t kPiece = 1U << 20U;
   z_stream stream{};
   INVARIANT(::deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, 8,
                            Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string packed(::deflateBound(&stream, bytes.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  const int result = ::deflate(&stream, Z_FINISH);
-  packed.resize(stream.total_out);
+  std::string packed;
+  std::string piece(kPiece, '\0');
+  int result = Z_OK;
+  // The library counts what it is given by 32 bits.
+  for (std::size_t begin = 0; result == Z_OK; begin += kPiece) {
+    const std::size_t size = std::min(kPiece, bytes.size() - begin);
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + begin));
+    stream.avail_in = static_cast<uInt>(size);
+    const bool is_last = begin + size == bytes.size();
+    do {
+      stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+      stream.avail_out = static_cast<uInt>(piece.size());
+      result = ::deflate(&stream, is_last ? Z_FINISH : Z_NO_FLUSH);
+      packed.append(piece, 0, piece.size() - stream.avail_out);
+    } while (result == Z_OK && (is_last || stream.avail_in > 0 || stream.avail_out == 0));
+    if (result == Z_BUF_ERROR) result = Z_OK;  // all was taken
+  }
   ::deflateEnd(&stream);
   INVARIANT(result == Z_STREAM_END);
   return packed;
