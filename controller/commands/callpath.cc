@@ -15,9 +15,11 @@
 
 #include "config/config.h"
 #include "config/text.h"
+#include "controller/base/ends.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
+#include "controller/base/standard_error.h"
 #include "controller/callpath/record/calls_seen.h"
 #include "controller/callpath/record/event_spec.h"
 #include "controller/callpath/record/folded_kernel.h"
@@ -120,6 +122,14 @@ struct Recorded {
   std::function<void()> ended = [] {};   // completes the recording
 };
 
+// For who ends causalctl before it has printed the report.
+void tell_of_log(const std::string& log) {
+  standard_error::write(
+      fmt::format("causalctl: ended before the report was printed; what was recorded is in {0}\n"
+                  "  hint: causalctl report {0} prints it\n",
+                  progress::in_shell_quotes(log)));
+}
+
 // The recording knows what it is of.
 ExitCode record_watched(const Recorded& recorded, const CallpathArguments& arguments,
                         const callpath::Settings& settings, callpath::Recording& recording) {
@@ -153,6 +163,7 @@ ExitCode record_watched(const Recorded& recorded, const CallpathArguments& argum
   write([&] { log->end(recording); });
   watch.end_work();
   write([&] { log->finish(); });
+  const AtEnd keeps([&] { tell_of_log(arguments.log); });
   callpath::shorten_paths(recording);
   INVARIANT(callpath::sum_calls(recording));
   CallpathView view;

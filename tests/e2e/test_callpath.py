@@ -2,6 +2,7 @@
 recording ends, and what is refused."""
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -275,6 +276,25 @@ def test_interrupt_ends_it_with_a_report(options, program, tmp_path):
         assert controller.returncode == 0 and "CPU time" in text, text
         check_alive(pid)
     schemas.check_log(tmp_path / "callpath.jsonl")
+
+
+def test_interrupt_of_the_report_tells_of_the_log(options, program, tmp_path):
+    """The reader takes no output, so the report is never done."""
+    log = tmp_path / "my log.jsonl"
+    with running(program) as pid, subprocess.Popen(
+            [options.causalctl, "callpath", str(pid), "--quiet", "--duration", "1s", "--format", "json",
+             "-o", log.name], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True) as recorder:
+        fcntl.fcntl(recorder.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        assert wait_until(lambda: log.exists() and '"type":"end"' in log.read_text(), 60)
+        recorder.send_signal(signal.SIGINT)
+        assert wait_until(lambda: recorder.poll() is not None, 30)
+        assert recorder.returncode == -signal.SIGINT
+        message = recorder.stderr.read()
+    assert "ended before the report was printed" in message, message
+    command = re.search(r"hint: causalctl (report '.*') prints it", message).group(1)
+    done = run(options, *shlex.split(command), folder=tmp_path)
+    assert done.returncode == 0 and "CPU time" in done.stdout, done.stderr
 
 
 def test_target_that_ends(options, program, tmp_path):
