@@ -24,6 +24,7 @@
 #include "controller/compare/side.h"
 #include "controller/compare/too_rare.h"
 #include "controller/compare/window.h"
+#include "controller/session/target_end.h"
 
 namespace causalctl::compare {
 namespace {
@@ -123,7 +124,8 @@ class Comparing {
     result.scheduled = scheduled;
     result.start_ns = monotonic_now() - start_ns_;
     const auto& side = options.side == Side::a ? ab_.a : ab_.b;
-    options.running = running(side, options.side == Side::a ? running_a_ : running_b_);
+    const auto& running = options.side == Side::a ? running_a_ : running_b_;
+    options.running = running ? &*running : nullptr;
     std::optional<OneRun> run;
     while (true) {
       try {
@@ -149,11 +151,12 @@ class Comparing {
     return true;
   }
 
-  // Returns null for a command.
-  static const Running* running(const config::AbSide& side, std::optional<Running>& known) {
-    if (!side.command.empty()) return nullptr;
-    if (!known) known.emplace(side.pid ? *side.pid : procfs::find_process(side.match));
-    return &*known;
+  // Returns nullopt for a command.
+  static std::optional<Running> running(const config::AbSide& side) {
+    if (!side.command.empty()) return std::nullopt;
+    const Pid pid = side.pid ? *side.pid : procfs::find_process(side.match);
+    session::require_program(pid);
+    return Running(pid);
   }
 
   Failures& failures_of(Side side) { return side == Side::a ? failures_a_ : failures_b_; }
@@ -303,7 +306,7 @@ class Comparing {
   double counting_share_ = 0;
   double births_per_s_ = 0;  // most, of threads whose first visits may be missing
   std::map<std::string, Nanoseconds> counting_in_latency_;
-  std::optional<Running> running_a_, running_b_;
+  std::optional<Running> running_a_ = running(ab_.a), running_b_ = running(ab_.b);
   Failures failures_a_, failures_b_;
   std::string first_failure_;
   std::set<std::string> remarks_;  // those of both sides
