@@ -7,8 +7,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <exception>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -23,6 +23,7 @@
 #include "controller/base/thread.h"
 #include "controller/commands/command_line.h"
 #include "controller/commands/commands.h"
+#include "controller/commands/output.h"
 
 namespace {
 
@@ -58,10 +59,13 @@ void report_write_errors() {
   ::sigaction(SIGXFSZ, &action, nullptr);
 }
 
-// Started without one of them, the next file opened would take its place: a socket, a log.
+// Started without one of them, the next file opened would take its place: a socket, a log. Standard
+// output is then opened for reading, so that a result that is written there is not lost without a
+// word (commands/output.h).
 void open_standard_files() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (::fcntl(fd, F_GETFD) < 0) (void)!::open("/dev/null", O_RDWR);
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    (void)!::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
   }
 }
 
@@ -103,7 +107,12 @@ int run(int argc, char** argv) {
   try {
     app.parse(causalctl::commands::words_for_parser(words));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) {  // --help, --version
+      std::ostringstream text;
+      app.exit(error, text, text);
+      causalctl::commands::write_output("", text.str());
+      return static_cast<int>(ExitCode::ok);
+    }
     const std::string hint = causalctl::commands::hint_for(app, words);
     return fail(
         error.what(),
@@ -149,7 +158,6 @@ int main(int argc, char** argv) {
   report_write_errors();
   causalctl::survive_cut_files();
   const int code = run_and_catch(argc, argv);
-  std::fflush(stdout);
   causalctl::standard_error::flush();
   // Threads that read debug information are not waited for. They may use what exit(3) destroys.
   ::_exit(code);

@@ -20,9 +20,19 @@ constexpr int kWidthOfFiles = 100;
 
 enum class Sink { standard_output, device, file };
 
+void require_standard_output() {
+  const int flags = ::fcntl(STDOUT_FILENO, F_GETFL);
+  if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY) return;  // as main() opens it if it is closed
+  throw Error("standard output is closed, or not open for writing",
+              "open it, as in >/dev/null, or name a file where there is --output");
+}
+
 // A pipe is refused: opening one waits for its reader.
 Sink sink_of(const std::string& path, const std::string& hint) {
-  if (path.empty() || path == "-") return Sink::standard_output;
+  if (path.empty() || path == "-") {
+    require_standard_output();
+    return Sink::standard_output;
+  }
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return Sink::file;  // whose folder tells what is wrong
   if (S_ISCHR(status.st_mode)) return Sink::device;
@@ -86,6 +96,7 @@ void write_output(const std::string& path, std::string_view text, const std::str
 }
 
 bool write_part(std::string_view text) {
+  require_standard_output();
   const int error = write_all(STDOUT_FILENO, text);
   if (error == 0 || error == EPIPE) return error == 0;
   throw Error::from_errno("write(standard output)", error);
