@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "config/pattern.h"
@@ -15,7 +15,7 @@
 namespace causalctl::compare {
 namespace {
 
-constexpr std::size_t kLongestLine = 4096;  // of which a ready message needs few
+constexpr std::size_t kKeptOfLine = std::size_t{64} << 10;
 
 template <typename SocketAddress>
 bool accepts(int family, const SocketAddress& address) {
@@ -30,24 +30,34 @@ ReadyPattern::ReadyPattern(const std::string& pattern)
 
 std::optional<ReadyPattern::Match> ReadyPattern::find(std::string_view text) {
   while (!text.empty()) {
-    const auto newline = text.find('\n');
-    line_ += text.substr(0, std::min(newline, kLongestLine - line_.size()));
-    const bool complete = newline != std::string_view::npos;
-    text.remove_prefix(complete ? newline + 1 : text.size());
-    // A number at the end of a line that is still being written may continue.
-    if (complete || regex_.NumberOfCapturingGroups() == 0) {
-      if (auto match = search()) return match;
+    const auto end = text.find_first_of("\n\r");
+    const bool complete = end != std::string_view::npos;
+    line_ += text.substr(0, end);
+    text.remove_prefix(complete ? end + 1 : text.size());
+    if (complete || regex_.NumberOfCapturingGroups() == 0 || line_.size() > kKeptOfLine) {
+      if (auto match = search(complete)) return match;
     }
-    if (complete) line_.clear();
+    if (complete) {
+      line_.clear();
+      begin_ = 0;
+    } else if (line_.size() > kKeptOfLine) {
+      line_.erase(0, line_.size() - kKeptOfLine);
+      begin_ = 1;  // so that ^ sees that something is before it
+    }
   }
   return std::nullopt;
 }
 
-std::optional<ReadyPattern::Match> ReadyPattern::search() const {
-  const bool with_group = regex_.NumberOfCapturingGroups() > 0;
-  std::string number;
-  if (!(with_group ? re2::RE2::PartialMatch(line_, regex_, &number)
-                   : re2::RE2::PartialMatch(line_, regex_))) {
+std::optional<ReadyPattern::Match> ReadyPattern::search(bool complete) const {
+  const int groups = 1 + regex_.NumberOfCapturingGroups();  // the whole match is one
+  std::array<re2::StringPiece, 2> found;
+  if (!regex_.Match(line_, begin_, line_.size(), re2::RE2::UNANCHORED, found.data(), groups)) {
+    return std::nullopt;
+  }
+  const re2::StringPiece number = found[1];
+  const char* const end = line_.data() + line_.size();
+  // At the end of a line that is still being written, a number may continue or follow.
+  if (groups > 1 && !complete && (number.data() == nullptr || number.end() == end)) {
     return std::nullopt;
   }
   Match result;

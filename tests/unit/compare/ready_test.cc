@@ -43,8 +43,37 @@ TEST_CASE("no pattern takes more time than its line is long", "[compare]") {
 TEST_CASE("a line without end is no danger to the pattern", "[compare]") {
   ReadyPattern pattern("(a|b)*c$");
   for (int i = 0; i < 16; ++i) REQUIRE_FALSE(pattern.find(std::string(1 << 16, 'a')));
-  REQUIRE_FALSE(pattern.find("c\n"));  // only the beginning of such a line counts
+  REQUIRE_FALSE(pattern.find("d"));
+  REQUIRE(pattern.find("abc"));
+  REQUIRE_FALSE(pattern.find("d\n"));
   REQUIRE(pattern.find("abc\n"));
+}
+
+TEST_CASE("a match is found anywhere in a line of any length", "[compare]") {
+  for (const std::size_t length : {4080, 4096, 65535, 65536, 1 << 20}) {
+    INFO(length);
+    const std::string dots(length, '.');
+    REQUIRE(ReadyPattern("ready").find(dots + " ready\n"));
+    REQUIRE(ReadyPattern("ready$").find(dots + " ready\n"));
+    REQUIRE(ReadyPattern("ready (\\d+)").find(dots + " ready 47 " + dots + "\n")->pid == 47);
+    ReadyPattern pieces("ready (\\d+)");
+    for (int i = 0; i < 3; ++i) REQUIRE_FALSE(pieces.find(dots));
+    REQUIRE_FALSE(pieces.find(" ready 47"));
+    REQUIRE_FALSE(pieces.find("11"));
+    REQUIRE(pieces.find(" " + dots + dots + "\n")->pid == 4711);
+    ReadyPattern first("^\\.ready");
+    REQUIRE_FALSE(first.find(dots));
+    REQUIRE_FALSE(first.find(dots));
+    REQUIRE_FALSE(first.find(".ready"));  // which begins no line
+    REQUIRE(first.find("\n.ready"));
+  }
+}
+
+TEST_CASE("a carriage return begins a line, as a display of progress does", "[compare]") {
+  ReadyPattern pattern("^ready (\\d+)$");
+  for (int i = 0; i < 1000; ++i) REQUIRE_FALSE(pattern.find("loading ready 1\r"));
+  REQUIRE(pattern.find("ready 4711\r\n")->pid == 4711);
+  REQUIRE(ReadyPattern("^ready$").find("loading\rready\r\n"));
 }
 
 }  // namespace causalctl::compare
