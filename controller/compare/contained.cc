@@ -21,7 +21,6 @@
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/base/signal_state.h"
-#include "controller/base/temporary_folder.h"
 #include "controller/compare/supervisor.h"
 
 namespace causalctl::compare {
@@ -44,12 +43,15 @@ bool give_back(const Fd& file, std::uint64_t begin, std::uint64_t end) {
                    static_cast<off_t>(begin), static_cast<off_t>(end - begin)) == 0;
 }
 
-// Opens a file without a name. A pipe would stop a command that writes more than is read.
+// Makes a file in memory. A pipe would stop a command that writes more than is read; on a file
+// system that is full, or fills up, a write of the command would fail.
 Fd make_output() {
-  Fd fd(open(temporary_folder().c_str(), O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600));
-  // Not every file system can give back the beginning of a file.
-  if (!fd || !give_back(fd, 0, kTrimStep)) fd = Fd(memfd_create("output", MFD_CLOEXEC));
-  if (!fd) throw Error::from_errno("memfd_create", errno);
+  constexpr unsigned not_executable = 8;  // MFD_NOEXEC_SEAL, which vm.memfd_noexec=2 demands
+  Fd fd(memfd_create("output", MFD_CLOEXEC | not_executable));
+  if (!fd) fd = Fd(memfd_create("output", MFD_CLOEXEC));  // before Linux 6.3
+  // A command that opens /dev/stdout again has an offset of its own.
+  if (!fd || fcntl(fd.get(), F_SETFL, O_APPEND) != 0)
+    throw Error::from_errno("memfd_create", errno);
   return fd;
 }
 
@@ -122,8 +124,8 @@ std::string Contained::output(std::uint64_t start) const {
 
 bool Contained::trim() {
   const std::uint64_t size = written();
-  if (!released_ || size <= kMostOutput) return false;
-  const std::uint64_t end = (size - kMostOutput) / kTrimStep * kTrimStep;
+  if (released_ == 0 || size <= kMostOutput) return false;
+  const std::uint64_t end = std::min(released_, size - kMostOutput) / kTrimStep * kTrimStep;
   if (end > trimmed_ && give_back(output_, trimmed_, end)) trimmed_ = end;
   return true;
 }

@@ -5,12 +5,15 @@
 // "no child left" (ECHILD) is the proof that nothing runs on. The supervisor ends the family when
 // it is told to, and when the channel to us closes: our own death, also by SIGKILL, leaves nothing
 // behind. The command dies with its supervisor (PR_SET_PDEATHSIG), and what is orphaned by the
-// supervisor's own death comes to us, because we are a subreaper, too (SubreaperScope).
+// supervisor's own death comes to us, because we are a subreaper, too (SubreaperScope). A
+// supervisor that the command has stopped is continued when it is told to end the family, and by
+// our death.
 //
 // A process that has changed its user to one that we may not signal is not ended.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -46,7 +49,7 @@ struct Ended {
 
 class Contained {
  public:
-  // Starts it in a session of its own, without input; its output goes to a file without a name.
+  // Starts it in a session of its own, without input; its output goes to a file in memory.
   // Throws UsageError that names the command if it cannot be executed. `grace_ns` is the time from
   // SIGTERM to SIGKILL. `what` names the command in messages.
   Contained(const Command& command, Nanoseconds grace_ns, std::string what);
@@ -62,14 +65,16 @@ class Contained {
   std::optional<Ended> ended() { return wait_until(0); }
 
   // Returns what it has written so far, standard output and error mixed: at most a MiB from `start`
-  // on. All of it is there until release_output().
+  // on. All of it is there that was not released.
   std::string output(std::uint64_t start = 0) const;
   std::string output_tail() const;  // the last lines, indented, for messages
 
-  // From now on only the newest MiB is kept. wait_until() gives back what is older, every few
-  // milliseconds while the command writes much.
-  void release_output() { released_ = true; }
-  std::uint64_t stored_bytes() const;  // of its output, in memory or on disk
+  // From now on the output before `end` is kept only if it is of the newest MiB. wait_until() gives
+  // back what is older, every few milliseconds while the command writes much.
+  void release_output(std::uint64_t end = std::numeric_limits<std::uint64_t>::max()) {
+    released_ = end;
+  }
+  std::uint64_t stored_bytes() const;  // of its output
 
   // Sends SIGTERM to the command; when it has ended, or after the grace, to what is left; then
   // SIGKILL. Returns when nothing of it runs any more; once causalctl was asked to end, after 0.3 s
@@ -80,6 +85,9 @@ class Contained {
   unsigned outlived() const { return outlived_; }
 
  private:
+  void wake_supervisor() const;
+  bool is_supervisor_stopped() const;
+  void kill_supervisor();
   void leave_to_supervisor();
   void forget_supervisor();
   std::uint64_t written() const;  // bytes of output
@@ -90,8 +98,8 @@ class Contained {
   std::optional<HelperProcess> supervisor_;
   Pid pid_ = 0;
   Fd output_;
-  bool released_ = false;
-  std::uint64_t trimmed_ = 0;  // bytes at the beginning that were given back
+  std::uint64_t released_ = 0;  // bytes at the beginning that nobody reads any more
+  std::uint64_t trimmed_ = 0;   // bytes at the beginning that were given back
   Nanoseconds grace_ns_;
   std::string what_;
   std::optional<Ended> ended_;

@@ -21,6 +21,7 @@ using report::MetricKind;
 
 constexpr Nanoseconds kStep = 5 * kMillisecond;
 constexpr Nanoseconds kInFlightPatience = 2 * kSecond;
+constexpr std::uint64_t kMostUnsearched = std::uint64_t{256} << 20;  // bytes of output, in memory
 
 struct Interrupted {};  // thrown within this file only: any wait may be the one that is interrupted
 
@@ -47,7 +48,7 @@ class Run {
     if (is_command()) {
       if (side_.ready_port) require_free(*side_.ready_port, options_.name);
       command_ = std::make_unique<Contained>(command_of(side_), ab_.grace_ns, options_.name);
-      // Until the pattern is found, none of the output may be missing.
+      // Until the pattern is found, nothing may be missing of what was not searched.
       if (side_.ready.empty()) command_->release_output();
     }
     pid_ = is_command() ? command_->pid() : options_.running->pid();
@@ -136,6 +137,13 @@ class Run {
         if (match->pid != 0) pid_ = family_member(match->pid);
         command_->release_output();
         return;
+      }
+      command_->release_output(seen);
+      if (command_->stored_bytes() > kMostUnsearched) {
+        throw RunFailed(options_.name + ": it writes faster than its output can be searched" +
+                            command_->output_tail(),
+                        "let it write less until it is ready, or wait for a port or a time "
+                        "(--ready-port, --ready-delay)");
       }
       // Do not sleep after a command that writes fast.
       if (text.empty()) sleep_until(monotonic_now() + kStep);
