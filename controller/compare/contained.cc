@@ -70,6 +70,7 @@ Contained::Contained(const Command& command, Nanoseconds grace_ns, std::string w
   supervisor_.emplace("a supervisor process", [&](Channel& channel, Pid) {
     run_supervisor(command, grace_ns_, channel, output_.get());
   });
+  while (!supervisor_->channel().wait_until(monotonic_now() + kTrimPause)) wake_supervisor();
   Message message;
   const bool received = supervisor_->channel().receive(message);
   pid_ = message.pid;
@@ -169,11 +170,14 @@ void Contained::end() {
   const Nanoseconds begin_ns = monotonic_now();
   const Nanoseconds deadline_ns = begin_ns + grace_ns_ + kKillPatience + 5 * kSecond;
   unsigned left = 0;
-  for (Message message; message.kind != Message::Kind::gone;) {
+  Message message;
+  while (message.kind != Message::Kind::gone) {
     const Nanoseconds now_ns = monotonic_now();
     if (Interrupts::count() > 0 && now_ns - begin_ns > kPatienceOnceAsked) {
       return leave_to_supervisor();
     }
+    if (now_ns - begin_ns > grace_ns_ && is_supervisor_stopped()) break;  // again and again
+    wake_supervisor();
     if (!wait_for_message(std::min(deadline_ns, now_ns + kTrimPause))) {
       if (monotonic_now() < deadline_ns) continue;
       break;
@@ -183,6 +187,7 @@ void Contained::end() {
     left = message.left;
     outlived_ = message.outlived;
   }
+  if (message.kind != Message::Kind::gone) return kill_supervisor();
   forget_supervisor();
   if (left > 0) {
     throw Error(fmt::format("{}: {} of its processes could not be ended", what_, left),
@@ -190,7 +195,22 @@ void Contained::end() {
   }
 }
 
+// A command may stop its parent (SIGSTOP), which then neither tells nor ends anything.
+void Contained::wake_supervisor() const { kill(supervisor_->pid(), SIGCONT); }
+
+bool Contained::is_supervisor_stopped() const {
+  const auto status = procfs::status(supervisor_->pid());
+  return status && status->state == 'T';
+}
+
+// The command dies with it, and what else it had comes to us.
+void Contained::kill_supervisor() {
+  kill(supervisor_->pid(), SIGKILL);
+  forget_supervisor();
+}
+
 void Contained::leave_to_supervisor() {
+  if (is_supervisor_stopped()) return kill_supervisor();
   log::note("{} has not ended yet: process {} sees to it, and kills it after {}", what_,
             supervisor_->pid(), config::duration_text(grace_ns_));
   left_to_supervisors = true;

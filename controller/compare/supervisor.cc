@@ -285,6 +285,7 @@ void run_supervisor(const Command& command, Nanoseconds grace_ns, const Channel&
     Fd signals = settle({.name = "ab-supervisor",
                          .ignored = {std::begin(kIgnored), std::end(kIgnored)},
                          .watched = {SIGCHLD},
+                         .first_thread_signal = SIGCONT,  // the command may have stopped us
                          .kept = {channel.descriptor(), output}});
     Supervisor(command, grace_ns, channel, output, std::move(signals)).run();
   } catch (const std::exception&) {  // no memory: what is left is ended by the simplest means

@@ -35,6 +35,9 @@ LISTEN = (PYTHON + " -c 'import http.server, time; time.sleep(0.5); "
           """http.server.test(port={port}, bind="127.0.0.1")'""")
 CONNECT = 'import socket; socket.create_connection((\"127.0.0.1\", {port})).close()'
 MANY = "sh -c 'ulimit -Sn >> {dir}/limits; exec {targets}/many_threads --blocked 100 --round-ms 1'"
+RETURNS = "sh -c 'yes loading | head -c 20000 | tr \\\\n \\\\r; echo ready; exec sleep 60'"
+LONG_LINE = "sh -c 'yes | head -c 9000 | tr -d \\\\n; echo ready; exec sleep 60'"
+STOPS_ITS_PARENT = "sh -c 'kill -STOP $PPID; sleep 20'"
 MEASURED_ENDS = "sh -c 'sleep 60 & echo ready $!; sleep 0.5; kill $!; sleep 60'"
 
 
@@ -151,6 +154,22 @@ def kill_supervisor(world):
     os.kill(world.names["supervisor"], signal.SIGKILL)
 
 
+def kill_beside_stopped_supervisor(world):
+    def is_stopped():
+        found = fixture.names(fixture.processes_with(world.marker))
+        return any(name == "ab-supervisor" and fixture.status_fields(f"/proc/{pid}")["State"].startswith("T")
+                   for pid, name in found.items())
+    if not fixture.wait_until(is_stopped, 20):
+        raise RuntimeError("no supervisor was stopped")
+    world.process.send_signal(signal.SIGKILL)
+
+
+def name_thread(world):
+    """Sets {thread} to a thread of the target that is not its first."""
+    threads = os.listdir(f"/proc/{world.target.pid}/task")
+    world.names["thread"] = max(map(int, threads))
+
+
 def take_port(world):
     taken = socket.socket()
     taken.bind(("127.0.0.1", 0))
@@ -250,6 +269,12 @@ def make_cases():
                                        "--load", "sleep 0.01", "--format", "json", a=TALKATIVE,
                                        b=TALKATIVE), alone=True,
              checks=(metrics_are("wall", "cpu", "memory", "context-switches"),)),
+        # A display of progress that redraws its line, and a line that is longer than is read at once.
+        *(Case(name, ab("--rounds", "2", "--null-rounds", "0", "--ready", pattern, "--load",
+                        "sleep 0.01", "--format", "json", a=side, b=side), alone=True,
+               checks=(metrics_are("wall", "cpu", "memory", "context-switches"),))
+          for name, pattern, side in (("ab_ready_after_returns", "^ready$", RETURNS),
+                                      ("ab_ready_in_a_long_line", "ready", LONG_LINE))),
         # The server listens half a second after its start, so a load that does not wait would fail.
         Case("ab_ready_port", ab("--rounds", "2", "--null-rounds", "0", "--ready-port", "{port}",
                                  "--load", f"{PYTHON} -c '{CONNECT}'", "--format", "json",
@@ -281,14 +306,26 @@ def make_cases():
                      ab("--ready-delay", "20s", "--load", "sleep 9", a=STUBBORN, b=STUBBORN),
                      alone=True, during=kill_supervisor, exit=FAILED, clean_within=6,
                      stderr=patterns("supervisor was killed")))
+    stopped = ("--time-limit", "1s", "--grace", "500ms")
     ends += [
+        Case("ab_supervisor_stopped", ab(*SHORT, *stopped, a=STOPS_ITS_PARENT, b=STOPS_ITS_PARENT),
+             alone=True, exit=FAILED, timeout=20, stderr=patterns("the run took longer than 1s")),
+        Case("ab_killed_beside_stopped_supervisor",
+             ab(*SHORT, a=STOPS_ITS_PARENT, b=STOPS_ITS_PARENT), alone=True,
+             during=kill_beside_stopped_supervisor, exit=(-9,), clean_within=6),
         Case("ab_zombie", ab("--load", "sleep 5", "--rounds", "2", a="{zombie}", b="{zombie}"),
-             before=zombie, exit=GONE, stderr=patterns("process [0-9]+ ended during the start")),
+             before=zombie, exit=GONE, stderr=patterns("process [0-9]+ .* is a zombie: it has ended")),
         Case("ab_measured_process_ends",
              ab("--load", "sleep 20", "--rounds", "2", "--ready", r"ready (\d+)",
                 a=MEASURED_ENDS, b=MEASURED_ENDS), exit=FAILED, alone=True, timeout=20,
              stderr=patterns("process [0-9]+, which is measured, ended"))]
     refusals = [
+        *(Case(f"ab_thread_as_{side}", ab(*SHORT, **{"a": "touch {dir}/it_ran", "b": "true",
+                                                     side: "{thread}"}),
+               ("{targets}/many_threads",), with_target=name_thread, exit=USAGE,
+               stderr=patterns("[0-9]+ is a thread of process [0-9]+"),
+               after=lambda world: expect(not (world.directory / "it_ran").exists(), "it ran"))
+          for side in ("a", "b")),
         Case("ab_nothing", ("ab",), exit=USAGE, stderr=patterns("side a: nothing is named")),
         Case("ab_no_such_program", ab(*SHORT, a="/nonexistent", b="true"), exit=USAGE,
              stderr=patterns("cannot run '/nonexistent'"), alone=True),

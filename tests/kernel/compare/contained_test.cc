@@ -89,6 +89,38 @@ TEST_CASE("a command's end, its time and its output are told", "[compare]") {
   REQUIRE(contained.output() == "out\nerr\n");
 }
 
+TEST_CASE("of an output only what was released is given back", "[compare]") {
+  constexpr std::uint64_t kMiB = 1 << 20;
+  Contained contained(shell("yes | head -c 8388608"), kSecond, "test");
+  contained.release_output(4 * kMiB);
+  REQUIRE(wait_for(contained).succeeded());
+  CHECK(contained.stored_bytes() <= 4 * kMiB);
+  CHECK(contained.output(4 * kMiB) == contained.output(7 * kMiB));
+  CHECK(contained.output(4 * kMiB).size() == kMiB);
+  CHECK(contained.output(4 * kMiB).starts_with("y\ny\n"));
+}
+
+TEST_CASE("a command may open its output again", "[compare]") {
+  Contained contained(shell("echo one; echo two >>/dev/stdout; echo three >&2"), kSecond, "test");
+  REQUIRE(wait_for(contained).succeeded());
+  CHECK(contained.output() == "one\ntwo\nthree\n");
+}
+
+TEST_CASE("a command ends although it has stopped its supervisor", "[compare]") {
+  const std::string script = GENERATE("kill -STOP $PPID; sleep 100",          // once
+                                      "while :; do kill -STOP $PPID; done");  // again and again
+  Pid child = 0;
+  {
+    Contained contained(shell("echo $$; " + script), kSecond, "test");
+    child = written_pid(contained);
+    CHECK(is_alive(child));
+  }
+  const Nanoseconds deadline_ns = monotonic_now() + 10 * kSecond;
+  while (is_alive(child) && monotonic_now() < deadline_ns)
+    sleep_until(monotonic_now() + kMillisecond);
+  CHECK_FALSE(is_alive(child));
+}
+
 // [plain]: a child starts with this process's memory, which has a sanitizer's shadow.
 TEST_CASE("of a large output the newest MiB is kept", "[compare]") {
   constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
