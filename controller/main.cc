@@ -16,6 +16,7 @@
 #include "controller/base/ends.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/base/own_stack.h"
 #include "controller/base/printable.h"
 #include "controller/base/regular_file.h"
 #include "controller/base/signal_state.h"
@@ -157,7 +158,7 @@ int main(int argc, char** argv) {
   open_standard_files();
   report_write_errors();
   causalctl::survive_cut_files();
-  const int code = run_and_catch(argc, argv);
+  const int code = causalctl::with_own_stack(run_and_catch, argc, argv);
   causalctl::standard_error::flush();
   // Threads that read debug information are not waited for. They may use what exit(3) destroys.
   ::_exit(code);
