@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <string_view>
@@ -41,6 +42,20 @@ std::vector<std::string> files_meant(std::vector<unwind::Place>& places, const s
   std::set<std::string> files;
   for (const auto& place : places) files.insert(place.file);
   return shortest_unique_suffixes({files.begin(), files.end()});
+}
+
+std::vector<unwind::Place> declared_in(const std::string& file,
+                                       std::vector<unwind::Place> functions) {
+  std::erase_if(functions, [&](const unwind::Place& each) {
+    return !path_ends_with(each.declared.substr(0, each.declared.rfind(':')), file);
+  });
+  return functions;
+}
+
+bool are_in_several_units(const std::vector<unwind::Place>& functions) {
+  std::set<std::uint64_t> units;
+  for (const auto& each : functions) units.insert(each.unit);
+  return units.size() > 1;
 }
 
 std::string nearest_clause(const std::vector<std::string>& names) {

@@ -17,6 +17,13 @@ std::vector<std::string> shortest_unique_suffixes(const std::vector<std::string>
 // that the name is ambiguous.
 std::vector<std::string> files_meant(std::vector<unwind::Place>& places, const std::string& file);
 
+// Returns those of the functions whose source is in `file`, as the user names it.
+std::vector<unwind::Place> declared_in(const std::string& file,
+                                       std::vector<unwind::Place> functions);
+// Returns whether functions of one name and place are in different units of a binary: in different
+// files of one path, as -ffile-prefix-map makes them, or in one file that was compiled twice.
+bool are_in_several_units(const std::vector<unwind::Place>& functions);
+
 // Returns "; nearest: a, b", or "" if there is none.
 std::string nearest_clause(const std::vector<std::string>& names);
 

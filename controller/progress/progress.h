@@ -26,9 +26,9 @@ struct LineSpec {
   int line = 0;
 };  // file.c:210
 struct FunctionSpec {
-  std::string binary;
+  std::string binary;  // or a source file
   std::string name;
-};  // f  or  libx*:f
+};  // f  or  libx*:f  or  file.c:f
 struct OffsetSpec {
   std::string binary;
   std::uint64_t offset = 0;

@@ -2,6 +2,7 @@
 // the *same* line, function or probe (inlined and cloned copies). Different ones with one name are
 // an error, which says how to name each.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -64,8 +65,10 @@ class Resolver {
 };
 
 void Resolver::unknown(const std::string& why, const std::vector<std::string>& near) {
+  const bool ends_with_us = std::ranges::count(procfs::descendants(getpid()), target_) > 0;
   throw UsageError(fmt::format("{}: {}{}", what(), why, nearest_clause(near)),
-                   fmt::format("'causalctl points {}' lists what can be used", target_));
+                   fmt::format("'causalctl points {}' lists what can be used while it runs",
+                               ends_with_us ? "PID" : std::to_string(target_)));
 }
 
 void Resolver::ambiguous(const std::string& why, const std::vector<std::string>& names) {
@@ -126,9 +129,12 @@ std::string Resolver::module_path(const Place& place) {
 }
 
 std::vector<Place> Resolver::operator()(const FunctionSpec& spec) {
-  if (!spec.binary.empty()) matching_modules(spec.binary);
   auto places = symbolizer_.find_function(spec.name, spec.binary);
+  if (places.empty() && !spec.binary.empty()) {  // FILE:FUNCTION, as reports name a static function
+    places = declared_in(spec.binary, symbolizer_.find_function(spec.name, "*"));
+  }
   if (places.empty()) {
+    if (!spec.binary.empty()) matching_modules(spec.binary);
     if (const auto why = only_inlined(spec.name, symbolizer_); !why.empty()) unknown(why, {});
     unknown("no such function",
             in_shell_quotes(symbolizer_.similar_functions(spec.name, kSuggestions)));
@@ -148,14 +154,6 @@ std::string Resolver::identity_of(const Place& place) {
     return fmt::format("{} {}:{}", place.function, place.file, place.line);
   }
   return fmt::format("{} {}", place.symbol, module_path(place));
-}
-
-// Returns whether functions of one name and place are in different units of a binary: in different
-// files of one path, as -ffile-prefix-map makes them, or in one file that was compiled twice.
-bool are_in_several_units(const std::vector<Place>& places) {
-  std::set<std::uint64_t> units;
-  for (const auto& place : places) units.insert(place.unit);
-  return units.size() > 1;
 }
 
 // Copies of one function (COMDAT, clones, a file that dlmopen has loaded twice) have one name and

@@ -1,7 +1,8 @@
 // Parses the text of a SPEC. Pure. The forms are in docs/progress-points.md.
 //
 // A C++ name contains colons of its own, so only a *single* ':' outside of brackets separates. The
-// text after the last ':' decides: a number makes it FILE:LINE, a name BINARY:FUNCTION.
+// text after the last ':' decides: a number makes it FILE:LINE, a name BINARY:FUNCTION, or
+// FILE:FUNCTION where no binary has such a name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,6 +24,7 @@ constexpr const char* kForms =
     "  file.c:210             a line of the source\n"
     "  function               a function of the executable (ns::f, f(int))\n"
     "  binary:function        a function of a library (libssl*:SSL_read)\n"
+    "  file.c:function        a function of a source file\n"
     "  binary+0xOFFSET        an instruction, by its address in the ELF file\n"
     "  usdt:provider:name     a SystemTap/USDT probe\n"
     "  syscall:sendto         the entry of a system call\n"

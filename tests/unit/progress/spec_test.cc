@@ -129,8 +129,9 @@ TEST_CASE("what is no SPEC is refused, and all forms are listed", "[progress]") 
       FAIL("accepted");
     } catch (const UsageError& error) {
       CHECK(error.code() == ExitCode::usage);
-      for (const char* form : {"file.c:210", "binary:function", "binary+0xOFFSET",
-                               "usdt:provider:name", "syscall:sendto", "sampled:file.c:210"}) {
+      for (const char* form :
+           {"file.c:210", "binary:function", "file.c:function", "binary+0xOFFSET",
+            "usdt:provider:name", "syscall:sendto", "sampled:file.c:210"}) {
         CHECK(error.hint().find(form) != std::string::npos);
       }
     }
