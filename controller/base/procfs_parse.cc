@@ -139,6 +139,23 @@ std::uint64_t parse_switches_in(std::string_view schedstat) {
   return number<std::uint64_t>(next_word(line));
 }
 
+namespace {
+
+// The kernel escapes these two characters of a name, and no others (proc_task_name() of
+// fs/proc/array.c).
+std::string unescaped(std::string_view name) {
+  std::string text;
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    const char next = at + 1 < name.size() ? name[at + 1] : '\0';
+    const bool escaped = name[at] == '\\' && (next == 'n' || next == '\\');
+    text += !escaped ? name[at] : next == 'n' ? '\n' : '\\';
+    if (escaped) ++at;
+  }
+  return text;
+}
+
+}  // namespace
+
 Status parse_status(std::string_view text) {
   static constexpr std::pair<std::string_view, int Status::*> kNumbers[] = {
       {"Tgid", &Status::tgid},
@@ -157,7 +174,7 @@ Status parse_status(std::string_view text) {
     const auto key = line.substr(0, colon);
     const auto value = line.substr(colon + 1);
     if (key == "Name") {
-      status.name = value.substr(std::min(value.find_first_not_of('\t'), value.size()));
+      status.name = unescaped(value.substr(std::min<std::size_t>(1, value.size())));  // after a tab
     } else if (key == "State") {
       const auto letter = value.find_first_not_of("\t ");
       if (letter != std::string_view::npos) status.state = value[letter];

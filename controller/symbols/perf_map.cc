@@ -87,6 +87,7 @@ void PerfMap::add(std::string_view text) {
     }
     if (!skips_line_) rest_ += piece;
     if (end == std::string_view::npos) return;
+    if (rest_.ends_with('\r')) rest_.pop_back();
     if (!skips_line_) add_line(rest_);
     rest_.clear();
     skips_line_ = false;

@@ -33,6 +33,14 @@ TEST_CASE("what /proc/PID/status says is read key by key", "[procfs]") {
   CHECK(status.seccomp == 2);
 }
 
+TEST_CASE("a name in /proc/PID/status is told as the process has it", "[procfs]") {
+  CHECK(parse_status("Name:\tquote\"\\\\\n").name == "quote\"\\");
+  CHECK(parse_status("Name:\ttwo\\nlines\n").name == "two\nlines");
+  CHECK(parse_status("Name:\t\\\\n\n").name == "\\n");
+  CHECK(parse_status("Name:\t\t tab \n").name == "\t tab ");
+  CHECK(parse_status("Name:\t\nTgid:\t4\n").name.empty());
+}
+
 TEST_CASE("fields of /proc/PID/stat are counted from behind the name", "[procfs]") {
   constexpr auto text = "7 (a b) c) S 5 7 7 0 -1 4 9 9 0 0 11 12 30 4 20 0 1 0 8123 9 9";
   CHECK(parse_parent(text) == 5);

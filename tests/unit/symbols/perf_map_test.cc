@@ -29,6 +29,14 @@ TEST_CASE("a perf map names code, with blanks in the names", "[symbols][perf_map
   CHECK(name_at(map, 0x2008) == "LLoop;::work");
 }
 
+TEST_CASE("a carriage return at the end of a line is no part of a name", "[symbols][perf_map]") {
+  PerfMap map;
+  map.add("1000 20 first\r\n2000 20 \r\n3000 20 a\rb\n");
+  CHECK(name_at(map, 0x1000) == "first");
+  CHECK(name_at(map, 0x2000).empty());
+  CHECK(name_at(map, 0x3000) == "a?b");
+}
+
 TEST_CASE("pieces of a perf map may end anywhere", "[symbols][perf_map]") {
   const std::string text = "1000 20 first\n2000 20 second\n3000 20 cut off";
   PerfMap map;
