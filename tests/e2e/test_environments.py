@@ -133,6 +133,42 @@ def test_directory_for_temporary_files(options, tmp_path):
         assert "hint: set TMPDIR" in text, text
 
 
+def test_full_directory_for_temporary_files(options):
+    around = ("unshare", "-m")
+    needs(*around)
+    full = ('mount -t tmpfs -o size=64k none /mnt; dd if=/dev/zero of=/mnt/f bs=4k 2>/dev/null; '
+            'TMPDIR=/mnt exec "$0" "$@"')
+    code, text = told(options, "ab", "--a", "seq 100000", "--b", "seq 100000", "--rounds", 2,
+                      "--null-rounds", 0, around=(*around, "sh", "-c", full))
+    assert code == 0, text
+
+
+@pytest.mark.parametrize("kilobytes", (64, 128))
+def test_small_stack(options, program, kilobytes):
+    around = ("prlimit", f"--stack={kilobytes << 10}")
+    with running(program, "below") as pid:
+        code, text = told(options, "stacks", pid, around=around)
+        assert code == 0, text
+        code, text = told(options, "attach", pid, "--progress", "syscall:read", "--duration", "1s",
+                          around=around)
+        assert code == 1 and "no result" in text, text
+    _, text = told(options, "callpath", "--", "sh", "-c", "ulimit -s >&2", around=around)
+    assert f"\n{kilobytes}\n" in "\n" + text, text  # the program has the limit of before
+
+
+def test_closed_standard_output(options, program):
+    closed = ("sh", "-c", 'exec "$0" "$@" >&-')
+    with running(program, "below") as pid:
+        for words in (("stacks", pid), ("stacks", pid, os.getpid()), ("points", pid), ("doctor",),
+                      ("callpath", pid, "--duration", "100ms"), ("--version",), ("ab", "--help")):
+            code, text = told(options, *words, around=closed)
+            assert code == 1 and "standard output is closed" in text, (words, text)
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = subprocess.run([options.causalctl, "--version"], stdout=full, check=False,
+                              stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "standard output" in done.stderr, done.stderr
+
+
 def test_limit_of_processes(options, program):
     groups = pathlib.Path("/sys/fs/cgroup/pids")
     group = groups / f"causalctl-test-{os.getpid()}"
