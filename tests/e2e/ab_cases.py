@@ -320,8 +320,8 @@ def make_cases():
                 a=MEASURED_ENDS, b=MEASURED_ENDS), exit=FAILED, alone=True, timeout=20,
              stderr=patterns("process [0-9]+, which is measured, ended"))]
     refusals = [
-        *(Case(f"ab_thread_as_{side}", ab(*SHORT, **{"a": "touch {dir}/it_ran", "b": "true",
-                                                     side: "{thread}"}),
+        *(Case(f"ab_thread_as_{side}", ab(*SHORT, "--load", "sleep 1",
+                                          **{"a": "touch {dir}/it_ran", "b": "true", side: "{thread}"}),
                ("{targets}/many_threads",), with_target=name_thread, exit=USAGE,
                stderr=patterns("[0-9]+ is a thread of process [0-9]+"),
                after=lambda world: expect(not (world.directory / "it_ran").exists(), "it ran"))

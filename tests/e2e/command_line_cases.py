@@ -54,6 +54,10 @@ CASES = [
          stdout=patterns("profile of process .* is possible")),
     Case("doctor_no_such_pid", ("doctor", "{pid}"), before=dead_pid, exit=(3,),
          output=patterns("no such process")),
+    *(Case(f"function_of_{file}", ("callpath", "{pid}", "--count", f"{file}.c:same_name", "--duration",
+                                   "1s"), ("{targets}/ambiguous",),
+           stdout=patterns(rf"^calls of {file}\.c:same_name: [1-9]"))
+      for file in ("ambiguous", "ambiguous_other")),
     Case("points", ("points", "{pid}"), FIGURE1, stderr=patterns("Ctrl-C ends it"),
          stdout=patterns("^a +#", r"^figure1\.c:\d+ +#")),
 ]

@@ -89,9 +89,6 @@ CASES = [
          stderr=patterns("--fixed same.c:7 is ambiguous", r"first/same\.c:7", r"second/same\.c:7")),
     Case("file_without_function", attach("--duration", "2s", point="nofile.c:same_name"),
          ("{targets}/ambiguous",), exit=(2,), stderr=patterns("has no binary 'nofile.c'")),
-    # The program has ended when the hint is read.
-    Case("run_unknown_point", ("run", "--progress", "nosuchfn", "--", "sleep", "5"), exit=(2,),
-         stderr=patterns("no such function", "'causalctl points PID' lists"), alone=True),
     Case("ambiguous_point", attach("--duration", "2s", point="same_name"),
          ("{targets}/ambiguous",), exit=(2,),
          stderr=patterns("ambiguous", r"ambiguous\.c", r"ambiguous_other\.c")),
