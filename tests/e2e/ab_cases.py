@@ -157,7 +157,8 @@ def kill_supervisor(world):
 def kill_beside_stopped_supervisor(world):
     def is_stopped():
         found = fixture.names(fixture.processes_with(world.marker))
-        return any(name == "ab-supervisor" and fixture.status_fields(f"/proc/{pid}")["State"].startswith("T")
+        return any(name == "ab-supervisor" and
+                   fixture.status_fields(f"/proc/{pid}")["State"].startswith("T")
                    for pid, name in found.items())
     if not fixture.wait_until(is_stopped, 20):
         raise RuntimeError("no supervisor was stopped")
@@ -269,7 +270,7 @@ def make_cases():
                                        "--load", "sleep 0.01", "--format", "json", a=TALKATIVE,
                                        b=TALKATIVE), alone=True,
              checks=(metrics_are("wall", "cpu", "memory", "context-switches"),)),
-        # A display of progress that redraws its line, and a line that is longer than is read at once.
+        # A display of progress that redraws its line, and a long line.
         *(Case(name, ab("--rounds", "2", "--null-rounds", "0", "--ready", pattern, "--load",
                         "sleep 0.01", "--format", "json", a=side, b=side), alone=True,
                checks=(metrics_are("wall", "cpu", "memory", "context-switches"),))
