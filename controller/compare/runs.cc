@@ -20,6 +20,7 @@
 #include "controller/compare/contained.h"
 #include "controller/compare/effect.h"
 #include "controller/compare/fisher.h"
+#include "controller/compare/kept_windows.h"
 #include "controller/compare/sequential.h"
 #include "controller/compare/side.h"
 #include "controller/compare/too_rare.h"
@@ -119,6 +120,7 @@ class Comparing {
     options.name =
         fmt::format("run {} (side {})", runs_.size() + 1, options.side == Side::a ? "a" : "b");
     options.seed = seed_ + runs_.size();
+    options.kept = &kept_windows_;
     options.interrupted = [this] { return hooks_.interrupts() > 0; };
     RunResult result;
     result.scheduled = scheduled;
@@ -307,6 +309,7 @@ class Comparing {
   double births_per_s_ = 0;  // most, of threads whose first visits may be missing
   std::map<std::string, Nanoseconds> counting_in_latency_;
   std::optional<Running> running_a_ = running(ab_.a), running_b_ = running(ab_.b);
+  KeptWindows kept_windows_;  // of these
   Failures failures_a_, failures_b_;
   std::string first_failure_;
   std::set<std::string> remarks_;  // those of both sides

@@ -10,6 +10,7 @@
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/compare/contained.h"
+#include "controller/compare/kept_windows.h"
 #include "controller/compare/ready.h"
 #include "controller/compare/usage.h"
 #include "controller/compare/window.h"
@@ -22,6 +23,7 @@ using report::MetricKind;
 constexpr Nanoseconds kStep = 5 * kMillisecond;
 constexpr Nanoseconds kInFlightPatience = 2 * kSecond;
 constexpr std::uint64_t kMostUnsearched = std::uint64_t{256} << 20;  // bytes of output, in memory
+constexpr Nanoseconds kLongestKnown = 3;  // windows, as long as the requests of the first window
 
 struct Interrupted {};  // thrown within this file only: any wait may be the one that is interrupted
 
@@ -54,7 +56,7 @@ class Run {
     pid_ = is_command() ? command_->pid() : options_.running->pid();
     if (measures_whole_run()) return whole_run();
     wait_until_ready();
-    if (counts()) window_ = std::make_unique<Window>(progress_, pid_, options_.seed);
+    arm();
     if (!side_.load.empty()) {
       load_ = std::make_unique<Contained>(load_of(side_, options_.side, pid_), ab_.grace_ns,
                                           options_.name + ", load");
@@ -62,7 +64,7 @@ class Run {
     }
     wait(ab_.warm_up_ns, "the warm-up");
     OneRun result = measured();
-    window_.reset();
+    own_window_.reset();
     load_.reset();
     command_.reset();
     return result;
@@ -71,12 +73,36 @@ class Run {
  private:
   bool is_command() const { return !side_.command.empty(); }
   bool counts() const { return !progress_.throughput.empty() || !progress_.latency.empty(); }
+  // A command begins its work after its points are armed, so that each has a window of its own.
+  bool keeps_window() const { return !is_command() && !progress_.latency.empty(); }
   bool measures_whole_run() const { return !ab_.measure_ns && side_.load.empty(); }
+
+  void arm() {
+    if (!counts()) return;
+    if (!keeps_window()) {
+      own_window_ = std::make_unique<Window>(progress_, pid_, options_.seed);
+      window_ = own_window_.get();
+      return;
+    }
+    const bool is_new = options_.kept->would_arm(pid_);
+    window_ = &options_.kept->of(progress_, pid_, options_.seed);
+    // What began before is not seen until it ends.
+    if (is_new && ab_.measure_ns) {
+      wait(std::min(kLongestKnown * *ab_.measure_ns, kInFlightPatience),
+           "the wait for what was in flight");
+    }
+  }
+
+  void collect() {
+    options_.kept->collect();
+    if (own_window_) own_window_->collect();
+  }
 
   enum class MayEnd { nothing, load, command };  // tells which end is waited for
 
   // Throws if a process has ended that should not have.
   void check(const std::string& when, MayEnd may_end) {
+    collect();
     if (options_.interrupted()) throw Interrupted();
     if (command_ && may_end != MayEnd::command) {
       if (const auto ended = command_->ended()) {
@@ -111,7 +137,6 @@ class Run {
     const Nanoseconds end_ns = monotonic_now() + length_ns;
     while (monotonic_now() < end_ns) {
       sleep_until(std::min(end_ns, monotonic_now() + (window_ ? kCollectEvery : kStep)));
-      if (window_) window_->collect();
       check(when, MayEnd::nothing);
     }
   }
@@ -166,7 +191,6 @@ class Run {
     const Nanoseconds limit_ns = monotonic_now() + std::min(*ab_.measure_ns, kInFlightPatience);
     while (!window_->knows_in_flight() && monotonic_now() < limit_ns) {
       sleep_until(monotonic_now() + kCollectEvery);
-      window_->collect();
       check("the wait for what was in flight", MayEnd::nothing);
     }
   }
@@ -219,7 +243,7 @@ class Run {
   void wait_for_load() {
     for (;;) {
       const auto ended = load_->wait_until(monotonic_now() + (window_ ? kCollectEvery : 4 * kStep));
-      if (window_) window_->collect();
+      collect();
       if (ended) {
         if (ended->succeeded()) return;
         throw RunFailed(fmt::format("{}: the load failed ({}){}", options_.name, ended->text(),
@@ -276,7 +300,8 @@ class Run {
   // load ends, then the side.
   std::unique_ptr<Contained> command_;
   std::unique_ptr<Contained> load_;
-  std::unique_ptr<Window> window_;
+  std::unique_ptr<Window> own_window_;
+  Window* window_ = nullptr;  // that one, or a kept one; null if nothing is counted
 };
 
 }  // namespace

@@ -18,10 +18,13 @@
 
 namespace causalctl::compare {
 
+class KeptWindows;
+
 struct RunOptions {
   std::string name;  // names the run in messages: "run 3 (side a)"
   Side side = Side::a;
   const Running* running = nullptr;  // null for a command; the same for all runs of the side
+  KeptWindows* kept = nullptr;       // the same for all runs
   std::uint64_t seed = 1;
   std::function<bool()> interrupted;  // is asked every few milliseconds
 };

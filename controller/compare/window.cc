@@ -18,13 +18,24 @@ namespace {
 using report::MetricKind;
 
 constexpr std::uint64_t kFewestVisits = 5;
-constexpr double kFewestBirths = 3;  // in a window, so that first visits that are missing …
-constexpr double kBirthsThatMatter = 0.01;  // … matter; for each visit
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 progress::CountedPoints resolve(const config::Progress& progress, Pid pid) {
   unwind::Symbolizer symbolizer(pid);
   return progress::resolve_all(progress, pid, symbolizer);
+}
+
+progress::Unloads unloads_of(const progress::CountedPoints& points,
+                             const std::vector<progress::Armed>& armed, Pid pid) {
+  std::vector<Address> breakpoints;
+  for (std::size_t tag = 0; tag < armed.size(); ++tag) {
+    if (armed[tag].by != progress::CountedBy::breakpoint) continue;
+    for (const unwind::Place& place : points.resolved[tag].places) {
+      breakpoints.push_back(place.address);
+    }
+  }
+  return progress::is_in_loaded_later(breakpoints, pid) ? progress::Unloads(pid, breakpoints)
+                                                        : progress::Unloads();
 }
 
 }  // namespace
@@ -43,11 +54,14 @@ Window::Window(const config::Progress& progress, Pid pid, std::uint64_t seed)
     if (point.kind == progress::CountedPoint::Kind::throughput) continue;
     counting_in_[point.name] += armed_[tag].visit_cost_ns / 2;
   }
+  unloads_ = unloads_of(points_, armed_, pid);
   session_.start();
 }
 
+bool Window::is_in_place() { return !executed_ && unloads_.gone().empty(); }
+
 bool Window::knows_in_flight() const {
-  const std::vector<progress::LatencyCount> so_far = counters_.latency(monotonic_now());
+  const std::vector<progress::LatencyCount> so_far = counters_.latency(monotonic_now() - begin_ns_);
   return std::all_of(so_far.begin(), so_far.end(), [this](const auto& count) {
     return count.p50_ns > 0 || counters_.in_flight(count.name).was_empty();
   });
@@ -55,14 +69,17 @@ bool Window::knows_in_flight() const {
 
 void Window::begin() {
   collect();
-  counters_.start();
+  if (records_lost() > 0) counters_ = progress::Counters(points_.counted);  // it lacks some
+  const Nanoseconds now_ns = monotonic_now();
+  counters_.start(now_ns - begin_ns_);
   visits_lost_ = 0;
   births_ = 0;
+  unpaired_.clear();
   missed_before_ = session_.losses().threads_missed;
   lost_before_ = session_.losses().records_lost;
   // The order matters, and end() reverses it: every counted visit then has a record, unless it was
   // lost.
-  begin_ns_ = monotonic_now();
+  begin_ns_ = now_ns;
   counts_before_ = exact_counts();
 }
 
@@ -72,14 +89,18 @@ void Window::collect_until(Nanoseconds watermark_ns) {
   for (const perf::Event& event : session_.drain(watermark_ns)) {
     if (const auto* visit = std::get_if<perf::VisitEvent>(&event)) {
       if (visit->time_ns < begin_ns_) {
-        counters_.late_visit(visit->tag, visit->thread.tid);
+        counters_.late_visit(visit->tag, visit->thread.tid, begin_ns_ - visit->time_ns);
       } else {
         counters_.visit(visit->tag, visit->thread.tid, visit->time_ns - begin_ns_);
       }
     } else if (const auto* born = std::get_if<perf::ThreadStartEvent>(&event)) {
-      births_ += born->parent.serial != 0 && born->time_ns >= begin_ns_ ? 1 : 0;
+      if (born->parent.serial == 0) continue;  // it lived before
+      counters_.thread_began(born->thread.tid);
+      births_ += born->time_ns >= begin_ns_ ? 1 : 0;
     } else if (const auto* ended = std::get_if<perf::ThreadExitEvent>(&event)) {
       counters_.thread_ended(ended->thread.tid);
+    } else {
+      executed_ |= std::holds_alternative<perf::ExecEvent>(event);
     }
   }
 }
@@ -131,8 +152,6 @@ std::vector<Measured> Window::end() {
   return values;
 }
 
-// A breakpoint and a tracepoint are opened on a thread some time after its birth, by the next
-// collect(). So what it passes first is missing, or all that it passes.
 void Window::note_births(const std::vector<std::uint64_t>& counts_after) {
   using By = progress::CountedBy;
   const auto is_late = [](const progress::Armed& armed) {
@@ -140,19 +159,18 @@ void Window::note_births(const std::vector<std::uint64_t>& counts_after) {
   };
   births_per_s_ = 0;
   if (std::none_of(armed_.begin(), armed_.end(), is_late)) return;
-  const auto births =
-      static_cast<double>(births_ + session_.losses().threads_missed - missed_before_);
-  double visits = 0;
+  const std::uint64_t births = births_ + session_.losses().threads_missed - missed_before_;
+  std::uint64_t visits = 0;
   for (std::size_t tag = 0; tag < counts_after.size(); ++tag) {
-    visits += static_cast<double>(counts_after[tag] - counts_before_[tag]);
+    visits += counts_after[tag] - counts_before_[tag];
   }
-  if (births < std::max(kFewestBirths, kBirthsThatMatter * visits)) return;
+  if (!progress::misses_visits(births, visits)) return;
   const bool by_uprobe =
       perf::uprobe_trial().means && std::all_of(armed_.begin(), armed_.end(), [](const auto& each) {
         return each.by == By::uprobe || each.can_be_uprobe;
       });
   if (count_by_ == config::CountBy::automatic && by_uprobe) throw NeedsUprobes();
-  births_per_s_ = births * kSecond / static_cast<double>(length_ns_);
+  births_per_s_ = static_cast<double>(births) * kSecond / static_cast<double>(length_ns_);
 }
 
 // Returns 0 if it is not known.

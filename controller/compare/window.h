@@ -14,6 +14,7 @@
 #include "controller/compare/comparison.h"
 #include "controller/perf/session.h"
 #include "controller/progress/armed.h"
+#include "controller/progress/loaded_later.h"
 #include "controller/progress/progress.h"
 #include "controller/session/children.h"
 #include "controller/session/watch.h"
@@ -32,7 +33,11 @@ class Window {
   // Whether it is known how many requests of each latency are in flight (progress/in_flight.h), or
   // ends are paired with begins, so that it need not be.
   bool knows_in_flight() const;
-  void begin();    // what happened before does not count
+  // Whether the points still stand where they were found: nothing was unloaded that has
+  // breakpoints, and no other program executed.
+  bool is_in_place();
+  // May be called again after end(), for another window. What happened before does not count.
+  void begin();
   void collect();  // must be called once every kCollectEvery, so that no ring overflows
   // Returns seconds per visit, and latencies, which are NaN if they are not known. Throws RunFailed
   // if a point was passed too rarely, and NeedsUprobes.
@@ -71,6 +76,8 @@ class Window {
   session::Children children_;
   progress::CountedPoints points_;
   std::vector<progress::Armed> armed_;  // by tag
+  progress::Unloads unloads_;           // of files in which breakpoints stand
+  bool executed_ = false;               // another program
   config::CountBy count_by_;
   std::map<std::string, Nanoseconds> counting_in_;
   std::uint64_t births_ = 0;         // in the window, of threads that were seen

@@ -28,7 +28,9 @@ namespace causalctl::progress {
 namespace {
 
 constexpr std::size_t kDebugRegisters = 4;
-constexpr std::size_t kPlacesNamed = 8;  // in a message
+constexpr double kFewestBirths = 3;         // so that first visits that are missing matter
+constexpr double kBirthsThatMatter = 0.01;  // for each visit
+constexpr std::size_t kPlacesNamed = 8;     // in a message
 constexpr const char* kUprobeHint =
     "uprobes need root or CAP_PERFMON; without them, use at most four places in all, which fit "
     "into the hardware breakpoint registers";
@@ -351,6 +353,11 @@ UprobePlan plan_uprobes(const Point& point, Pid target, std::uint32_t tag,
   if (!has_its_files(point, target)) throw_unloaded(point);
   plan.visit_cost_ns = uprobe_cost_ns(point, target);
   return plan;
+}
+
+bool misses_visits(std::uint64_t births, std::uint64_t visits) {
+  return static_cast<double>(births) >=
+         std::max(kFewestBirths, kBirthsThatMatter * static_cast<double>(visits));
 }
 
 std::string text_of(const Armed& armed) {

@@ -20,6 +20,11 @@ struct Armed {
   bool can_be_uprobe = false;  // whether uprobes count, or could count, all of its places
 };
 
+// Returns whether visits are missing that matter where points are counted by breakpoints or
+// tracepoints: these are opened on a thread some time after its birth, so what it passes first is
+// missing, or all that it passes.
+bool misses_visits(std::uint64_t births, std::uint64_t visits);
+
 // "hardware breakpoint", "uprobe at 6 places", "tracepoint", "samples".
 std::string text_of(const Armed& armed);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "controller/base/error.h"
@@ -42,33 +41,11 @@ Counters::Counters(std::vector<CountedPoint> points)
   }
 }
 
-void Counters::Worker::begin(Nanoseconds now_ns) {
-  ++open;
-  began_last = true;
-  begun_ns = now_ns;
-}
-
-// Two begins in a row may be one piece of work that was given up without passing its end. Two ends
-// in a row, both of pieces that began here, belong to two pieces that were open at once.
-void Counters::Worker::end(Nanoseconds now_ns) {
-  overlaps |= open > 0 && !began_last;
-  if (open > 0) --open;  // otherwise it began before the attach, or on another thread
-  began_last = false;
-  if (begun_ns) measured_ns.push_back(now_ns - *begun_ns);
-  begun_ns.reset();
-}
-
-void Counters::Worker::start() {
-  begun_ns.reset();  // it is a stamp in the virtual time of another experiment
-  measured_ns.clear();
-}
-
-void Counters::start() {
+void Counters::start(Nanoseconds passed_ns) {
   for (auto& [tag, throughput] : throughput_) throughput = {};
   for (auto& [name, latency] : latency_) {
-    for (auto& [tid, worker] : latency.workers) worker.start();
     latency.in_flight.start();
-    latency.of_ended_ns.clear();
+    latency.pairs.start(passed_ns);
   }
 }
 
@@ -90,50 +67,39 @@ void Counters::visit(std::uint32_t tag, Tid thread, Nanoseconds virtual_ns, Nano
   }
   Latency& latency = latency_[points_[tag].name];
   if (points_[tag].kind == CountedPoint::Kind::begin) {
-    latency.workers[thread].begin(virtual_ns);
+    latency.pairs.begin(thread, virtual_ns);
     latency.in_flight.begin_at(virtual_ns);
     return;
   }
-  latency.workers[thread].end(virtual_ns);
+  latency.pairs.end(thread, virtual_ns);
   latency.in_flight.end_at(virtual_ns);
 }
 
-void Counters::late_visit(std::uint32_t tag, Tid thread) {
+void Counters::late_visit(std::uint32_t tag, Tid thread, Nanoseconds ago_ns) {
   INVARIANT(tag < points_.size());
   ++totals_[tag];
   if (points_[tag].kind == CountedPoint::Kind::throughput) return;
   Latency& latency = latency_[points_[tag].name];
-  Worker& worker = latency.workers[thread];
-  const bool begins = points_[tag].kind == CountedPoint::Kind::begin;
-  if (begins) {
-    worker.begin(0);
-    worker.begun_ns.reset();
-  } else {
-    worker.end(0);
+  if (points_[tag].kind == CountedPoint::Kind::begin) {
+    latency.pairs.late_begin(thread, ago_ns);
+    latency.in_flight.late(1);
+    return;
   }
-  latency.in_flight.late(begins ? 1 : -1);
+  latency.pairs.late_end(thread);
+  latency.in_flight.late(-1);
+}
+
+void Counters::thread_began(Tid thread) {
+  ++births_;
+  for (auto& [name, latency] : latency_) latency.pairs.thread_began(thread);
+}
+
+void Counters::forget_in_progress() {
+  for (auto& [name, latency] : latency_) latency = {};
 }
 
 void Counters::thread_ended(Tid thread) {
-  for (auto& [name, latency] : latency_) {
-    const auto found = latency.workers.find(thread);
-    if (found == latency.workers.end()) continue;
-    const Worker& worker = found->second;
-    if (!worker.overlaps) {
-      latency.of_ended_ns.insert(latency.of_ended_ns.end(), worker.measured_ns.begin(),
-                                 worker.measured_ns.end());
-    }
-    latency.workers.erase(found);
-  }
-}
-
-std::vector<Nanoseconds> Counters::measured(const Latency& latency) {
-  std::vector<Nanoseconds> all_ns = latency.of_ended_ns;
-  for (const auto& [tid, worker] : latency.workers) {
-    if (worker.overlaps) continue;
-    all_ns.insert(all_ns.end(), worker.measured_ns.begin(), worker.measured_ns.end());
-  }
-  return all_ns;
+  for (auto& [name, latency] : latency_) latency.pairs.thread_ended(thread);
 }
 
 std::vector<ThroughputCount> Counters::throughput() const {
@@ -155,13 +121,11 @@ std::vector<LatencyCount> Counters::latency(Nanoseconds length_ns) const {
     count.ends = latency.in_flight.seen().ends;
     count.in_progress_start = latency.in_flight.at_start();
     count.in_progress_end = latency.in_flight.now();
-    std::vector<Nanoseconds> sorted = measured(latency);
-    std::sort(sorted.begin(), sorted.end());
-    if (!sorted.empty() && are_pairs(sorted.size(), count.begins, count.ends)) {
-      count.mean_ns = std::accumulate(sorted.begin(), sorted.end(), Nanoseconds{0}) /
-                      static_cast<Nanoseconds>(sorted.size());
-      count.p50_ns = quantile(sorted, 0.5);
-      count.p99_ns = quantile(sorted, 0.99);
+    const PairedLatency paired = latency.pairs.paired(length_ns);
+    if (!paired.lengths_ns.empty() && are_pairs(paired.ends, count.begins, count.ends)) {
+      count.mean_ns = paired.mean_ns;
+      count.p50_ns = quantile(paired.lengths_ns, 0.5);
+      count.p99_ns = quantile(paired.lengths_ns, 0.99);
     } else {
       count.mean_ns = latency.in_flight.mean(length_ns);
     }

@@ -5,23 +5,22 @@
 // time at which it would have happened in the faster program. So delays that are still owed do not
 // falsify a count. In an A/B run virtual time is real time.
 //
-// Latency: where begin and end of one piece of work happen on one thread, each is measured.
-// Otherwise the mean is that of Little's law (in_flight.h). A thread that has several pieces open
-// at once (an event loop, a nested call) does not tell whose end an end is: once it is seen to do
-// so, its pairs are not used any more.
+// Latency: where begin and end of one piece of work happen on one thread, each is measured
+// (thread_pairs.h). Otherwise the mean is that of Little's law (in_flight.h). A thread that has
+// several pieces open at once (an event loop, a nested call) does not tell whose end an end is:
+// once it is seen to do so, its pairs are not used any more.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include "controller/base/fields.h"
 #include "controller/base/types.h"
 #include "controller/progress/in_flight.h"
+#include "controller/progress/thread_pairs.h"
 
 namespace causalctl::progress {
 
@@ -77,13 +76,17 @@ class Counters {
  public:
   explicit Counters(std::vector<CountedPoint> points);  // index: the tag
 
-  void start();  // of an experiment; what is in progress stays
+  // An experiment starts, at this time of the one before. What is in progress stays.
+  void start(Nanoseconds passed_ns);
   // `virtual_ns`: since the start of the experiment. `gained_ns`: how much less that is than the
   // real time.
   void visit(std::uint32_t tag, Tid thread, Nanoseconds virtual_ns, Nanoseconds gained_ns = 0);
   // One of before the start of which the kernel tells only now. It does not count, but changes what
   // was in progress at the start.
-  void late_visit(std::uint32_t tag, Tid thread);
+  void late_visit(std::uint32_t tag, Tid thread, Nanoseconds ago_ns);
+  void thread_began(Tid thread);
+  // Some visits were not counted, or twice: nothing is known of what is in progress.
+  void forget_in_progress();
   void thread_ended(Tid thread);
 
   std::vector<ThroughputCount> throughput() const;
@@ -97,6 +100,7 @@ class Counters {
   // stretch experiments for ever); 0 when none was.
   std::uint64_t fewest_visits() const;
   std::uint64_t total_visits(std::uint32_t tag) const { return totals_.at(tag); }
+  std::uint64_t births() const { return births_; }  // of threads, ever
   const std::vector<CountedPoint>& points() const { return points_; }
 
  private:
@@ -105,28 +109,14 @@ class Counters {
     Nanoseconds first_ns = 0, last_ns = 0;
     Nanoseconds first_gained_ns = 0, last_gained_ns = 0;
   };
-  // Of a thread that has begun or ended work of a latency point.
-  struct Worker {
-    std::uint32_t open = 0;               // begun and not ended
-    bool began_last = false;              // not ended, since
-    bool overlaps = false;                // it was seen to have two open; for good
-    std::optional<Nanoseconds> begun_ns;  // the open one, if it began in this experiment
-    std::vector<Nanoseconds> measured_ns;
-
-    void begin(Nanoseconds now_ns);
-    void end(Nanoseconds now_ns);
-    void start();  // of an experiment
-  };
   struct Latency {
     InFlight in_flight;
-    std::vector<Nanoseconds> of_ended_ns;  // measured on threads that have ended since
-    std::unordered_map<Tid, Worker> workers;
+    ThreadPairs pairs;
   };
-
-  static std::vector<Nanoseconds> measured(const Latency& latency);
 
   std::vector<CountedPoint> points_;
   std::vector<std::uint64_t> totals_;
+  std::uint64_t births_ = 0;
   std::map<std::uint32_t, Throughput> throughput_;
   std::map<std::string, Latency> latency_;
 };

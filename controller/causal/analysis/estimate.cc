@@ -157,7 +157,9 @@ std::optional<double> mean_of(const std::vector<double>& values) {
 void describe(const std::vector<const Run*>& runs, const Point& point, ProgressResult& result) {
   double baseline_s = 0;
   std::uint64_t baseline_visits = 0;
-  std::vector<double> mean_s, p50_s, p99_s;
+  std::vector<double> p50_s, p99_s;
+  double latency_s = 0;  // of all requests that ended; summed
+  std::uint64_t ended = 0;
   for (const Run* run : runs) {
     const bool has_mean = !unpaired(*run, point);
     for (const Experiment& experiment : run->experiments) {
@@ -169,7 +171,11 @@ void describe(const std::vector<const Run*>& runs, const Point& point, ProgressR
       // Real time is used, because virtual time leaves out what the visits themselves cost.
       baseline_s += static_cast<double>(experiment.wall_ns) / kSecond;
       if (!point.latency || !has_mean) continue;
-      if (const auto latency = period_s(experiment, point)) mean_s.push_back(*latency);
+      // By requests, so that rate × mean is the mean number in flight.
+      if (const auto latency = period_s(experiment, point)) {
+        latency_s += *latency * static_cast<double>(visits);
+        ended += visits;
+      }
       for (const LatencyCount& count : experiment.latency) {
         if (count.name != point.name) continue;
         if (count.p50_ns > 0) p50_s.push_back(static_cast<double>(count.p50_ns) / kSecond);
@@ -178,7 +184,7 @@ void describe(const std::vector<const Run*>& runs, const Point& point, ProgressR
     }
   }
   if (baseline_s > 0) result.rate_per_s = static_cast<double>(baseline_visits) / baseline_s;
-  result.mean_latency_s = mean_of(mean_s);
+  if (ended > 0) result.mean_latency_s = latency_s / static_cast<double>(ended);
   result.p50_latency_s = mean_of(p50_s);
   result.p99_latency_s = mean_of(p99_s);
 }

@@ -129,7 +129,16 @@ void Engine::request_pauses() {
 void Engine::begin_window() {
   INVARIANT(!std::holds_alternative<mode::Idle>(mode_));
   INVARIANT(experiment() == nullptr || earns());
-  parts_.counters.start();
+  begin_window(passed_ns());
+}
+
+// In virtual time: so what is in flight is as old as if the program had not been delayed.
+Nanoseconds Engine::passed_ns() const {
+  return parts_.clock.now() - window_from_ns_ - delay_ns() - quota_stopped_ns();
+}
+
+void Engine::begin_window(Nanoseconds passed_ns) {
+  parts_.counters.start(passed_ns);
   window_from_ns_ = parts_.clock.now();
   window_lead_ns_ = ledger_.max_lead();
   window_stopped_ns_ = cores_.quota_stops().total_ns();
@@ -139,9 +148,10 @@ void Engine::begin_window() {
 void Engine::begin_counting() {
   INVARIANT(can_begin());
   cores_.check();
+  const Nanoseconds passed_ns = this->passed_ns();
   ledger_.reset();
   mode_ = mode::Counting{};
-  begin_window();
+  begin_window(passed_ns);
 }
 
 void Engine::begin_uniform_pause(double rate, mode::UniformPause::Timing timing) {

@@ -116,6 +116,8 @@ class Engine {
 
  private:
   void start();
+  Nanoseconds passed_ns() const;  // virtual, since the window began
+  void begin_window(Nanoseconds passed_ns);
   void apply(const perf::SampleEvent& event);
   void apply(const perf::SwitchEvent& event);
   void apply(const perf::WakeEvent& event);

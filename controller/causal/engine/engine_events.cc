@@ -154,7 +154,9 @@ void Engine::apply(const perf::VisitEvent& event) {
 
 void Engine::visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns) {
   ledger_.visited(thread);
-  if (time_ns < window_from_ns_) return parts_.counters.late_visit(tag, thread);
+  if (time_ns < window_from_ns_) {
+    return parts_.counters.late_visit(tag, thread, window_from_ns_ - time_ns);
+  }
   if (one_unit_of_work_) delay_at_visit_ns_ = delay_ns();
   const Nanoseconds gained_ns = ledger_.lead(thread) - window_lead_ns_;
   parts_.counters.visit(tag, thread, time_ns - gained_ns - quota_stopped_ns() - window_from_ns_,
@@ -166,6 +168,7 @@ void Engine::apply(const perf::ThreadStartEvent& event) {
     return ledger_.start_peer(event.thread.tid, event.time_ns, event.blocked);
   }
   ledger_.start_thread(event.thread.tid, event.parent.tid, event.time_ns, event.blocked);
+  if (event.parent.serial != 0) parts_.counters.thread_began(event.thread.tid);
   if (!executed_) parts_.pauser.add_thread(event.thread.tid);
 }
 

@@ -10,34 +10,34 @@ using Kind = CountedPoint::Kind;
 
 TEST_CASE("throughput: stamps of the first and of the last visit", "[progress]") {
   Counters counters({{"item", Kind::throughput}});
-  counters.start();
+  counters.start(0);
   for (const Nanoseconds at : {300, 100, 500, 400}) counters.visit(0, 1, at);
   const auto counts = counters.throughput();
   REQUIRE(counts.size() == 1);
   CHECK(counts[0].visits == 4);
   CHECK(counts[0].first_ns == 300);
   CHECK(counts[0].last_ns == 400);
-  counters.start();
+  counters.start(0);
   CHECK(counters.throughput()[0].visits == 0);
   CHECK(counters.total_visits(0) == 4);
 }
 
 TEST_CASE("throughput: the real time between the first and the last visit", "[progress]") {
   Counters counters({{"item", Kind::throughput}});
-  counters.start();
+  counters.start(0);
   counters.visit(0, 1, 100, 5);
   CHECK(counters.throughput()[0].real_ns == 0);
   counters.visit(0, 2, 300, 50);
   counters.visit(0, 1, 500, 85);
   CHECK(counters.throughput()[0].real_ns == 400 + 80);
-  counters.start();
+  counters.start(0);
   counters.visit(0, 1, 10, 7);
   CHECK(counters.throughput()[0].real_ns == 0);
 }
 
 TEST_CASE("latency on one thread is measured", "[progress]") {
   Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
-  counters.start();
+  counters.start(0);
   for (int i = 0; i < 100; ++i) {
     counters.visit(0, 5, i * 1000);
     counters.visit(1, 5, i * 1000 + 10 * (i + 1));
@@ -53,7 +53,7 @@ TEST_CASE("latency on one thread is measured", "[progress]") {
 
 TEST_CASE("latency across threads by Little's law", "[progress]") {
   Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
-  counters.start();
+  counters.start(0);
   // On thread 1 one begins every 100 ns, and on thread 2 it ends 250 ns later.
   for (Nanoseconds t = 0; t < 1'000'000; t += 50) {
     if (t % 100 == 0) counters.visit(0, 1, t);
@@ -77,7 +77,7 @@ void overlap(Counters& counters, Tid thread, int count) {
 TEST_CASE("requests that overlap on one thread cannot be paired there", "[progress]") {
   Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
   for (int experiment = 0; experiment < 3; ++experiment) {
-    counters.start();
+    counters.start(0);
     overlap(counters, 5, 1000);
     const auto latency = counters.latency(20'000);
     CHECK(latency[0].ends == 1000);
@@ -86,7 +86,7 @@ TEST_CASE("requests that overlap on one thread cannot be paired there", "[progre
     CHECK(latency[0].mean_ns == Approx(40).epsilon(0.01));
   }
   // What was seen once holds for the whole run: there is one method for all of it.
-  counters.start();
+  counters.start(0);
   counters.visit(0, 5, 0);
   counters.visit(1, 5, 70);
   CHECK(counters.latency(100)[0].p50_ns == 0);
@@ -95,7 +95,7 @@ TEST_CASE("requests that overlap on one thread cannot be paired there", "[progre
 
 TEST_CASE("nested work cannot be paired, and ends with it", "[progress]") {
   Counters counters({{"call", Kind::begin}, {"call", Kind::end}});
-  counters.start();
+  counters.start(0);
   counters.visit(0, 5, 0);
   counters.visit(0, 5, 100);
   counters.visit(1, 5, 200);
@@ -113,7 +113,7 @@ TEST_CASE("nested work cannot be paired, and ends with it", "[progress]") {
 TEST_CASE("ends without a begin spoil no pairs, unless there are too many", "[progress]") {
   for (const int each : {5, 1}) {
     Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
-    counters.start();
+    counters.start(0);
     for (int i = 0; i < 100; ++i) {
       counters.visit(0, 5, i * 1000);
       counters.visit(1, 5, i * 1000 + 500);
@@ -128,7 +128,7 @@ TEST_CASE("ends without a begin spoil no pairs, unless there are too many", "[pr
 
 TEST_CASE("a thread whose work overlaps does not spoil the pairs of others", "[progress]") {
   Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
-  counters.start();
+  counters.start(0);
   for (int i = 0; i < 100; ++i) {
     counters.visit(0, 5, i * 1000);
     counters.visit(1, 5, i * 1000 + 500);
@@ -144,7 +144,7 @@ TEST_CASE("a thread whose work overlaps does not spoil the pairs of others", "[p
 TEST_CASE("work that is given up spoils no pairs", "[progress]") {
   Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
   for (int experiment = 0; experiment < 5; ++experiment) {
-    counters.start();
+    counters.start(0);
     counters.visit(0, 5, 0);  // never ends
     for (int i = 0; i < 100; ++i) {
       counters.visit(0, 5, i * 100 + 10);
@@ -157,10 +157,10 @@ TEST_CASE("work that is given up spoils no pairs", "[progress]") {
 
 TEST_CASE("what is open from before an experiment counts as open", "[progress]") {
   Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
-  counters.start();
+  counters.start(0);
   counters.visit(0, 5, 0);
   counters.visit(0, 5, 10);
-  for (int i = 0; i < 3; ++i) counters.start();
+  for (int i = 0; i < 3; ++i) counters.start(10);
   counters.visit(1, 5, 20);
   counters.visit(0, 5, 30);
   counters.visit(1, 5, 40);
@@ -171,10 +171,10 @@ TEST_CASE("what is open from before an experiment counts as open", "[progress]")
 
 TEST_CASE("an end that the kernel tells late is not missed", "[progress]") {
   Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
-  counters.start();
+  counters.start(0);
   counters.visit(0, 5, 0);
-  counters.start();
-  counters.late_visit(1, 5);
+  counters.start(0);
+  counters.late_visit(1, 5, 10);
   counters.visit(0, 5, 100);
   counters.visit(1, 5, 150);
   const auto latency = counters.latency(1000);
@@ -186,7 +186,7 @@ TEST_CASE("an end that the kernel tells late is not missed", "[progress]") {
 
 TEST_CASE("work in progress before the attach does not make less than nothing", "[progress]") {
   Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
-  counters.start();
+  counters.start(0);
   counters.visit(1, 1, 10);
   counters.visit(0, 1, 20);
   const auto latency = counters.latency(100);
@@ -198,7 +198,7 @@ TEST_CASE("work in progress before the attach does not make less than nothing", 
 
 TEST_CASE("a point that is never hit does not stretch experiments", "[progress]") {
   Counters counters({{"hit", Kind::throughput}, {"never", Kind::throughput}});
-  counters.start();
+  counters.start(0);
   CHECK(counters.fewest_visits() == 0);
   counters.visit(0, 1, 10);
   counters.visit(0, 1, 20);
