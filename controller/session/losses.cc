@@ -13,6 +13,19 @@ namespace {
 constexpr double kUnseenTold = 0.01;
 constexpr std::size_t kMostForbiddenNamed = 8;
 
+// Returns what is missing of the points where threads are watched late, and what to do. Uprobes
+// count a thread's visits from its birth on.
+std::string missing_visits(const std::vector<Counting>& points) {
+  const auto is_late = [](const Counting& point) {
+    return point.way != progress::CountedBy::uprobe;
+  };
+  if (std::none_of(points.begin(), points.end(), is_late)) return "";
+  const bool by_uprobe = std::any_of(points.begin(), points.end(), [&](const Counting& point) {
+    return is_late(point) && point.can_be_uprobe;
+  });
+  return by_uprobe ? ", also their visits (--count-by uprobe counts these)" : ", also their visits";
+}
+
 }  // namespace
 
 std::vector<std::string> texts_of_forbidden(
@@ -58,9 +71,10 @@ void warn_of_losses(const perf::Session& session, Recording& recording) {
   // The text has no figures, so that the same warning of many runs (end to end) is shown once.
   const auto unseen = static_cast<double>(losses.unseen_ns);
   if (unseen > kUnseenTold * static_cast<double>(recording.wall_ns)) {
-    warnings.emplace_back(
+    warnings.push_back(
         "threads began during the run, and each was watched only from about a tick after its "
-        "start. What they did until then is missing, also their visits");
+        "start. What they did until then is missing" +
+        missing_visits(recording.counting));
   }
 }
 

@@ -1,4 +1,5 @@
-"""What `ab` counts where threads live briefly, ends have no begin, or nothing is passed at all."""
+"""What `ab` counts where threads live briefly, ends have no begin, requests are as long as a window,
+or nothing is passed at all; and what `attach` counts of the same."""
 
 import json
 import os
@@ -18,11 +19,20 @@ def program(tmp_path_factory):
     return compiled(tmp_path_factory.mktemp("requests"), "requests.c", "requests")
 
 
-def compared(options, folder, pid, *more, exit_code=0):
-    done = run(options, "ab", "--a", pid, "--b", pid, "--measure", "400ms", "--rounds", "2",
+def compared(options, folder, pid, *more, measure="400ms", exit_code=0):
+    done = run(options, "ab", "--a", pid, "--b", pid, "--measure", measure, "--rounds", "2",
                "--null-rounds", "0", *more, folder=folder)
     assert done.returncode == exit_code, done.stderr
     return done
+
+
+def profiled(options, folder, pid, *more):
+    """Returns the point of a profile, and its warnings; the target hardly uses any CPU time, so there
+    may be no result."""
+    done = run(options, "attach", pid, *LATENCY, "--format", "json", *more, folder=folder)
+    assert done.returncode in (0, 1), done.stderr
+    report = json.loads(done.stdout)
+    return report["progress"][0], report["warnings"]
 
 
 def metric(report, name):
@@ -39,6 +49,26 @@ def test_each_request_has_a_thread(options, program, tmp_path):
     assert 0.4 * begun < metric(report, "req_done")["a"] <= 1.1 * begun, report
     assert 0.005 <= metric(report, "q p50")["a"], report
     assert not any("lost" in each or "began" in each for each in report["warnings"]), report
+
+
+def test_long_requests_are_in_the_mean(options, program, tmp_path):
+    """One thread is always in a request, so by Little's law mean × rate is 1. The mean of all is 45
+    ms. A window of 900 ms has two long requests, and 18 to 27 in all."""
+    with running(program, "long") as pid:
+        done = compared(options, tmp_path, pid, *LATENCY, "--format", "json", measure="900ms")
+        point, _ = profiled(options, tmp_path, pid, "--duration", "14s")
+    report = json.loads(done.stdout)
+    assert 0.03 < metric(report, "q mean")["a"] < 0.06, report
+    assert 0.9 < point["mean_latency_s"] * point["rate_per_s"] < 1.1, point
+    assert point["p99_latency_s"] > 0.3, point
+
+
+def test_a_profile_counts_threads_that_live_briefly(options, program, tmp_path):
+    with running(program, "thread") as pid:
+        point, warnings = profiled(options, tmp_path, pid, "--duration", "10s")
+    assert "uprobe" in point["counted_by"], point
+    assert 0.005 <= point["p50_latency_s"] < 0.02, point
+    assert not any("have no begin" in each for each in warnings), warnings
 
 
 def test_threads_that_breakpoints_miss_are_told(options, program, tmp_path):

@@ -153,11 +153,23 @@ void warn_of_paces(const std::vector<Run>& runs, const ProgressResult& point, Re
 constexpr const char* kUnknownLatency =
     "So neither its mean latency nor what speeds it up is known";
 
+constexpr const char* kUnknownByBreakpoints =
+    "So neither its mean latency nor what speeds it up is known. Breakpoints miss what a new "
+    "thread "
+    "passes first: if threads begin often, --count-by uprobe";
+
+bool is_counted_by_breakpoints(const Run& run, const std::string& point) {
+  return std::any_of(run.counting.begin(), run.counting.end(), [&](const auto& counting) {
+    return counting.point == point && counting.by.starts_with("hardware breakpoint");
+  });
+}
+
 void warn_of_unpaired(const std::vector<Run>& runs, const ProgressResult& point, Report& report) {
   for (const Run& run : runs) {
     if (const auto share = unpaired(run, {point.name, point.latency})) {
-      report.warnings.emplace_back(
-          text_of_unpaired(point.name, *share, kUnknownLatency, kUnknownLatency));
+      report.warnings.emplace_back(text_of_unpaired(
+          point.name, *share, kUnknownLatency,
+          is_counted_by_breakpoints(run, point.name) ? kUnknownByBreakpoints : kUnknownLatency));
       return;
     }
   }

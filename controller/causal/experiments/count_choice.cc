@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "controller/base/log.h"
 #include "controller/causal/engine/intrusion.h"
+#include "controller/progress/armed.h"
 #include "controller/progress/other_way.h"
 
 namespace causalctl::causal {
@@ -18,6 +20,10 @@ constexpr double kMargin = 0.01;  // a difference of speed that is worth another
 constexpr Nanoseconds kTurn = 30 * kMillisecond;
 constexpr Nanoseconds kLongestTurn = 90 * kMillisecond;
 constexpr std::uint64_t kTurnHits = 6;
+
+constexpr Nanoseconds kFirstHits = kSecond;           // for which uprobes are waited for to fire
+constexpr Nanoseconds kOnTheWay = 20 * kMillisecond;  // records of breakpoints that are closed
+constexpr const char* kBirths = "threads begin often, and breakpoints miss what each passes first";
 
 bool is_hot(const Calibration& with, std::uint32_t tag) {
   return is_hot_line(with.engine.samples_near_breakpoint(tag), with.parts.attribution.total());
@@ -59,7 +65,53 @@ BreakpointCost cost_of_breakpoints(const Calibration& with, std::uint32_t tag,
   return cost;
 }
 
+using Ways = std::map<std::uint32_t, std::unique_ptr<progress::OtherWay>>;
+
+// Returns another way for each point that breakpoints count; none if one of them has no other.
+Ways other_ways(const Calibration& with) {
+  Ways ways;
+  for (std::uint32_t tag = 0; tag < with.parts.counters.points().size(); ++tag) {
+    if (!has_breakpoints(with.parts.armory, tag)) continue;
+    auto way = with.parts.other_way(tag);
+    if (!way) return {};
+    ways.emplace(tag, std::move(way));
+  }
+  return ways;
+}
+
+// Uprobes that were only opened, and did not fire, are not trusted.
+bool have_fired(const Calibration& with, const Ways& ways) {
+  return std::all_of(ways.begin(), ways.end(), [&](const auto& way) {
+    return way.second->hits() > 0 || with.parts.counters.total_visits(way.first) == 0;
+  });
+}
+
 }  // namespace
+
+void count_births(const Calibration& with, Run& run) {
+  const progress::Counters& counters = with.parts.counters;
+  std::uint64_t visits = 0;
+  for (std::uint32_t tag = 0; tag < counters.points().size(); ++tag) {
+    visits += counters.total_visits(tag);
+  }
+  const std::uint64_t births = counters.births() + with.parts.session.losses().threads_missed;
+  if (!with.parts.other_way || !progress::misses_visits(births, visits)) return;
+  const Ways ways = other_ways(with);
+  if (ways.empty()) return;
+  const Clock& clock = with.parts.clock;
+  with.engine.run_until([&] { return with.stop() || have_fired(with, ways); },
+                        clock.now() + kFirstHits);
+  if (!have_fired(with, ways)) return;
+  for (const auto& [tag, way] : ways) {
+    if (way->replace_breakpoints() && tag < run.counting.size()) {
+      run.counting[tag].by += fmt::format(" ({})", kBirths);
+    }
+  }
+  // Until then, both have counted.
+  with.engine.run_until([&] { return with.stop(); }, clock.now() + kOnTheWay);
+  with.parts.counters.forget_in_progress();
+  log::note("points are counted by uprobes from now on: {}", kBirths);
+}
 
 bool uprobes_are_better(const BreakpointCost& cost) {
   if (!cost.longer) return cost.hot_line;

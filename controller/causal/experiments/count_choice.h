@@ -5,6 +5,10 @@
 // they are hit often or many samples lie in their cache lines, rest and stand in turn while uprobes
 // count the same visits. If the target is slower with them by more than uprobes cost it, these
 // count from then on.
+//
+// Where threads begin often, breakpoints miss what each passes first. Then uprobes count all
+// points, or, if they cannot count one of them, none: a latency whose begin is counted otherwise
+// than its end has no pairs.
 #pragma once
 
 #include <map>
@@ -42,6 +46,11 @@ bool has_breakpoints(const progress::Armory& armory, std::uint32_t tag);
 // one end was not counted for a moment, what is in progress would be wrong ever after. REQUIRES:
 // the survey is over.
 std::vector<std::uint32_t> dear_breakpoints(const Calibration& with);
+
+// Takes uprobes for all points that breakpoints count, if these miss visits because threads begin
+// often, and uprobes count the same. Then `run.counting` says so, and what was in progress is not
+// known any more.
+void count_births(const Calibration& with, Run& run);
 
 // Measures for at most `budget_ns` in all, and takes uprobes where they are better: then
 // `run.counting` says so. Returns what was measured of each point that breakpoints go on counting.

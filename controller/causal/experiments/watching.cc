@@ -26,6 +26,7 @@ void Watching::begin(const std::function<bool()>& over) {
 void Watching::choose(const std::function<bool()>& over) {
   visits_counted_.resize(parts_.counters.points().size());
   const auto breakpoints = parts_.armory.breakpoints.size();
+  count_births({engine_, parts_, over}, run_);
   kept_ = choose_counting({engine_, parts_, over}, kCountingChoice, run_);
   // Breakpoints that were tried rested for a part of the time, in which visits were not counted.
   if (kept_.empty() && parts_.armory.breakpoints.size() == breakpoints) return;

@@ -1,6 +1,7 @@
 // Requests, from req_begin() to req_done(), of 5 ms each. The first argument says how: `thread`, a
 // thread for each; `fork`, which the process begins and a child ends; `more`, on one thread, where
-// every fifth is followed by an end that has no begin.
+// every fifth is followed by an end that has no begin; `long`, on one thread, one after the other,
+// where every tenth lasts 400 ms.
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +17,12 @@ KEPT void req_done(void) { __asm__ volatile("nop"); }
 static void rest(long ms) {
   const struct timespec length = {0, ms * 1000000};
   nanosleep(&length, NULL);
+}
+
+static void serve_long(long number) {
+  req_begin();
+  rest(number % 10 ? 5 : 400);
+  req_done();
 }
 
 static void* serve(void* unused) {
@@ -52,6 +59,8 @@ int main(int count, char** arguments) {
       serve_on_thread();
     } else if (strcmp(arguments[1], "fork") == 0) {
       serve_in_child();
+    } else if (strcmp(arguments[1], "long") == 0) {
+      serve_long(number);
     } else {
       serve(NULL);
       rest(2);

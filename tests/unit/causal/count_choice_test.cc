@@ -57,6 +57,21 @@ struct Choice : Scene {
   }
   // Returns what was measured of the breakpoints that stay.
   KeptBreakpoints choose() {
+    const EngineParts parts = this->parts();
+    const Nanoseconds begin_ns = clock.now();
+    auto kept = choose_counting({engine, parts, never}, 700 * kMs, run);
+    CHECK(clock.now() - begin_ns < 1500 * kMs);
+    CHECK(state.on);
+    return kept;
+  }
+  // So many threads have begun, and the point was passed a hundred times.
+  void births(int count) {
+    for (int i = 0; i < count; ++i) counters.thread_began(1000 + i);
+    for (int i = 0; i < 100; ++i) counters.visit(0, kFast, i);
+    const EngineParts parts = this->parts();
+    count_births({engine, parts, never}, run);
+  }
+  EngineParts parts() {
     EngineParts parts{clock, source, pauser, attribution, counters, {}, 0,
                       {},    {},     2,      {},          armory,   {}, {}};
     if (state.possible) {
@@ -66,11 +81,7 @@ struct Choice : Scene {
         return std::make_unique<Scripted>(state, clock);
       };
     }
-    const Nanoseconds begin_ns = clock.now();
-    auto kept = choose_counting({engine, parts, never}, 700 * kMs, run);
-    CHECK(clock.now() - begin_ns < 1500 * kMs);
-    CHECK(state.on);
-    return kept;
+    return parts;
   }
   void hot_line() {  // 60 samples, of which all lie in the breakpoint's cache line
     samples(kFast, 100, 60, test::kOtherAddress);
@@ -145,6 +156,27 @@ TEST_CASE("both ends of a latency are counted all the time", "[causal][counting]
                     {},
                     {}};
   CHECK(dear_breakpoints({choice.engine, parts, choice.never}).empty());
+}
+
+TEST_CASE("where threads begin often uprobes count", "[causal][counting]") {
+  Choice choice;
+  choice.state.rate_with = 100;
+  choice.births(2);
+  CHECK(choice.state.tried == 0);
+  choice.births(1);
+  CHECK(choice.state.replaced);
+  CHECK_THAT(choice.run.counting[0].by, Catch::Contains("threads begin often"));
+}
+
+TEST_CASE("where threads begin often breakpoints stay if uprobes do not fire",
+          "[causal][counting]") {
+  Choice choice;
+  choice.births(10);
+  CHECK(choice.state.tried == 1);
+  CHECK_FALSE(choice.state.replaced);
+  choice.state.possible = false;
+  choice.births(10);
+  CHECK(choice.run.counting[0].by == "hardware breakpoint");
 }
 
 TEST_CASE("a breakpoint away from hot code is not tried", "[causal][counting]") {
