@@ -19,6 +19,20 @@ namespace {
 constexpr std::string_view kOptionalValue = "--children";  // the option that has one
 constexpr std::string_view kItsCommand = "callpath";
 
+[[noreturn]] void refuse_empty(std::string_view name) {
+  throw UsageError(fmt::format("{}: the value is empty", name), kIsVariableSet);
+}
+
+// Returns an option's name as messages have it: the last one of "-o,--output".
+std::string last_name(const std::string& names) { return names.substr(names.rfind(',') + 1); }
+
+// An empty value would count as none.
+std::function<void(std::string)> not_empty(const std::string& names) {
+  return [name = last_name(names)](const std::string& given) {
+    if (given.empty()) refuse_empty(name);
+  };
+}
+
 }  // namespace
 
 CLI::App& add_subcommand(CLI::App& app, const std::string& name, const std::string& text,
@@ -84,7 +98,7 @@ std::string trimmed_word(const std::string& text) {
   const auto begin = text.find_first_not_of(kWhite);
   if (begin == text.npos) {
     throw UsageError("the word that names the process is empty",
-                     "give a PID or a name; is a variable of the shell not set?");
+                     fmt::format("give a PID or a name; {}", kIsVariableSet));
   }
   return text.substr(begin, text.find_last_not_of(kWhite) + 1 - begin);
 }
@@ -108,6 +122,11 @@ std::vector<std::string> after_dashes(const std::vector<std::string>& words) {
 
 std::vector<std::string> words_for_parser(std::vector<std::string> words) {
   const auto dashes = std::find(words.begin(), words.end(), "--");
+  // CLI11 does not tell an empty value from one that is left out.
+  const auto option = std::find(words.begin(), dashes, kOptionalValue);
+  if (option != dashes && option + 1 != dashes && (option + 1)->empty()) {
+    refuse_empty(kOptionalValue);
+  }
   const auto before = static_cast<std::size_t>(dashes - words.begin());
   const auto is_option = [&](std::size_t back) {
     return before >= back && *(dashes - static_cast<std::ptrdiff_t>(back)) == kOptionalValue;
@@ -141,7 +160,7 @@ void add_process(CLI::App& app, std::string& word, const std::string& text, bool
 
 void add_word(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
               const std::string& text) {
-  app.add_option(name, value, text)->type_name(type);
+  app.add_option(name, value, text)->type_name(type)->each(not_empty(name));
 }
 
 void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& values,
@@ -165,15 +184,18 @@ std::vector<std::pair<std::string, std::string>> in_order(const CLI::App& app,
 
 void OptionGroup::value(const std::string& name, std::string& value, const std::string& type,
                         const std::string& text) {
-  app_.add_option(name, value, text)->type_name(type)->group(heading_);
+  app_.add_option(name, value, text)->type_name(type)->group(heading_)->each(not_empty(name));
 }
 
 void OptionGroup::value(const std::string& name, std::optional<std::uint64_t>& value,
                         const std::string& type, const std::string& text) {
-  app_.add_option(name, value, text)
-      ->check(CLI::NonNegativeNumber)  // otherwise -1 would be accepted as 2^64 - 1
-      ->type_name(type)
-      ->group(heading_);
+  // CLI11 would accept -1 as 2^64 - 1.
+  const auto check = [name = last_name(name)](const std::string& given) {
+    if (parse_number<std::uint64_t>(given)) return;
+    throw UsageError(fmt::format("{}: \"{}\" is no such number", name, given),
+                     "a whole number, 0 or more");
+  };
+  app_.add_option(name, value, text)->type_name(type)->group(heading_)->each(check);
 }
 
 void OptionGroup::optional_value(const std::string& name, std::string& value, bool& is_given,
@@ -196,7 +218,8 @@ void OptionGroup::list(const std::string& name, std::vector<std::string>& values
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name(type)
-      ->group(heading_);
+      ->group(heading_)
+      ->each(not_empty(name));
 }
 
 void OptionGroup::flag(const std::string& name, bool& value, const std::string& text) {

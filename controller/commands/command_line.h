@@ -22,6 +22,9 @@ namespace causalctl::commands {
 
 using Command = std::function<ExitCode()>;
 
+// What to do about an empty word, such as a quoted variable gives.
+inline constexpr const char* kIsVariableSet = "is a variable of the shell not set?";
+
 // `footer` stands below the options in the subcommand's help.
 CLI::App& add_subcommand(CLI::App& app, const std::string& name, const std::string& text,
                          const std::string& footer = "");
@@ -44,7 +47,8 @@ void add_process(CLI::App& app, std::string& word, const std::string& text, bool
 // process with this PID need not exist.
 Pid process_of(const std::string& text, std::string_view way_to_all = {});
 // Add arguments outside any group: positional ones, and options without a heading. `type` is empty
-// if the name says it.
+// if the name says it. An empty value is refused, here and in groups, but not an empty word of
+// several, which may be an argument of a program.
 void add_word(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
               const std::string& text);
 void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& values,
@@ -54,7 +58,8 @@ void add_words(CLI::App& app, const std::string& name, std::vector<std::string>&
 // command line is ever started.
 std::vector<std::string> after_dashes(const std::vector<std::string>& words);
 // Returns the words as CLI11 takes them, the last one first. CLI11 takes a `--` that follows an
-// option with an optional value as the end of its values; it needs a second one there.
+// option with an optional value as the end of its values; it needs a second one there. Throws
+// UsageError if such a value is empty.
 std::vector<std::string> words_for_parser(std::vector<std::string> words);
 // Throws UsageError if an option has taken the `--` as its value.
 void refuse_dashes_as_value(const CLI::App& app);

@@ -26,6 +26,8 @@ TEST_CASE("a program may follow an option whose value is optional", "[command_li
         Words{"a", "--", "12", "--children", "stacks"});
   CHECK(words_for_parser({"--"}) == Words{"--"});
   CHECK(words_for_parser({}).empty());
+  CHECK_THROWS_AS(words_for_parser({"stacks", "--children", ""}), UsageError);
+  CHECK(words_for_parser({"run", "--", "a", "--children", ""}).front().empty());  // the program's
 }
 
 }  // namespace causalctl::commands
