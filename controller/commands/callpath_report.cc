@@ -10,6 +10,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/printable.h"
+#include "controller/base/printable_list.h"
 #include "controller/callpath/analysis/group_rows.h"
 #include "controller/callpath/analysis/present.h"
 #include "controller/callpath/analysis/present_sides.h"
@@ -60,7 +61,7 @@ void choose_metric(const std::string& name, model::Profile& profile) {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
     throw UsageError(fmt::format("--metric {}: the recording has no such column", printable(name)),
-                     fmt::format("it has {}", fmt::join(names, ", ")));
+                     "it has " + printable_list(names));
   }
   profile = model::ranked_by(std::move(profile), static_cast<std::size_t>(found - names.begin()));
   profile.first_only = true;

@@ -6,6 +6,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/base/printable.h"
 #include "controller/commands/callpath_report.h"
 #include "controller/commands/output.h"
 #include "controller/continuous/analysis/epoch_choice.h"
@@ -46,7 +47,8 @@ bool write_lines(const ChosenHost& host, const std::string& label, const Write& 
     }
     if (!write(lines)) return false;
   }
-  for (const std::string& text : damage) log::note("{}: {}", host.database.file(), text);
+  for (const std::string& text : damage)
+    log::note("{}: {}", printable(host.database.file()), printable(text));
   return true;
 }
 

@@ -12,6 +12,8 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/base/printable.h"
+#include "controller/base/printable_list.h"
 #include "controller/continuous/analysis/epoch_choice.h"
 #include "controller/continuous/analysis/file_names.h"
 
@@ -148,7 +150,7 @@ std::vector<continuous::Database> open_databases(const std::string& path) {
       databases.push_back(continuous::Database::read(file));
     } catch (const Error& error) {
       if (files.size() == 1) throw;
-      log::note("{}; it is left out", error.what());
+      log::note("{}; it is left out", printable(error.what()));
     }
   }
   if (databases.empty()) throw Error(path + ": no file can be read");
@@ -194,9 +196,9 @@ void require_label(const std::vector<ChosenHost>& hosts, const std::string& labe
   }
   if (labels.contains(label)) return;
   labels.erase("");
-  throw UsageError(fmt::format("--label {}: nothing was recorded with it", label),
+  throw UsageError(fmt::format("--label {}: nothing was recorded with it", printable(label)),
                    labels.empty() ? "these epochs have no labels (record --label)"
-                                  : fmt::format("there are {}", fmt::join(labels, ", ")));
+                                  : "there are " + printable_list({labels.begin(), labels.end()}));
 }
 
 std::uint64_t visits_of(const std::vector<continuous::Epoch>& epochs, const std::string& point) {
@@ -211,9 +213,9 @@ std::uint64_t visits_of(const std::vector<continuous::Epoch>& epochs, const std:
     std::vector<std::string> points;
     for (const auto& [name, count] : epoch.visits) points.push_back(name);
     throw UsageError(
-        fmt::format("--per {}: the point was not counted in epoch {}", point, epoch.id),
+        fmt::format("--per {}: the point was not counted in epoch {}", printable(point), epoch.id),
         points.empty() ? "causalctl record --progress SPEC counts points"
-                       : fmt::format("it has {}", fmt::join(points, ", ")));
+                       : "it has " + printable_list(points));
   }
   return visits;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "controller/base/error.h"
+#include "controller/base/printable.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/epochs_as_paths.h"
 #include "controller/commands/report.h"
@@ -55,7 +56,7 @@ class Sets {
     set.units = per_.empty() ? static_cast<double>(set.recorded_ns) / kSecond
                              : static_cast<double>(visits_of(host.epochs, per_));
     if (set.units <= 0) {
-      throw UsageError(fmt::format("--per {}: {} has no visit of it", per_, set.name));
+      throw UsageError(fmt::format("--per {}: {} has no visit of it", per_, printable(set.name)));
     }
     auto& names = names_.try_emplace(&host.database, host.database).first->second;
     std::vector<std::string> texts;

@@ -8,6 +8,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/number.h"
+#include "controller/base/printable.h"
 
 namespace causalctl::callpath {
 namespace {
@@ -30,7 +31,8 @@ std::string reasons_of(std::span<const Recording> runs) {
   for (const Recording& run : runs) {
     for (std::size_t i = 0; i < run.epochs.size(); ++i) {
       if (++count <= kMostListed) {
-        text += fmt::format("{}{} ({})", count == 1 ? "" : ", ", i, run.epochs[i].reason);
+        text +=
+            fmt::format("{}{} ({})", count == 1 ? "" : ", ", i, printable(run.epochs[i].reason));
       }
     }
   }

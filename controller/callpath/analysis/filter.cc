@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "controller/base/error.h"
+#include "controller/base/printable.h"
+#include "controller/base/printable_list.h"
 #include "controller/callpath/analysis/profile_tree.h"
 #include "controller/report/callpath/labels.h"
 #include "unwind/names/function_name.h"
@@ -63,9 +65,9 @@ std::vector<bool> frames_named(const Filter& filter, const Profile& profile) {
     for (const auto& [function, fit] : fits) nearest.consider(function);
     const std::vector<std::string> names = nearest.names(kSuggestions);
     throw UsageError(fmt::format("{} {}: no path has a function of this name",
-                                 option_of(filter.kind), filter.function),
+                                 option_of(filter.kind), printable(filter.function)),
                      names.empty() ? "causalctl report --by function lists those that there are"
-                                   : fmt::format("the nearest are: {}", fmt::join(names, ", ")));
+                                   : "the nearest are: " + printable_list(names));
   }
   std::vector<bool> named;
   for (const auto& frame : profile.frames) named.push_back(fits.at(frame.function) == best);

@@ -10,6 +10,7 @@
 #include "controller/base/base_name.h"
 #include "controller/base/error.h"
 #include "controller/base/printable.h"
+#include "controller/base/printable_list.h"
 #include "controller/callpath/analysis/epoch_choice.h"
 #include "controller/callpath/analysis/expansion.h"
 #include "controller/callpath/analysis/group_rows.h"
@@ -83,7 +84,7 @@ const Column& column_named(const Profile& profile, const std::string& name,
     if (each.unit != report::callpath::kCalls || each.is_event) names.push_back(each.name);
   }
   throw UsageError(fmt::format("{} {}: {} has no such column", option, printable(name), which),
-                   fmt::format("it has {}", fmt::join(names, ", ")));
+                   "it has " + printable_list(names));
 }
 
 // Fills the tree of both sides.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "controller/base/base_name.h"
+#include "controller/base/printable_list.h"
 #include "controller/causal/record/unit_names.h"
 
 namespace causalctl::causal {
@@ -208,8 +209,8 @@ std::string list_of(const std::vector<RunGroup>& groups) {
     for (const Run& run : runs) {
       if (ids.size() < kMostRunsListed) ids.push_back(run.id);
     }
-    list += fmt::format("\n  {}  {}: {} run{} ({}{})", i + 1, groups[i].name, runs.size(),
-                        runs.size() == 1 ? "" : "s", fmt::join(ids, ", "),
+    list += fmt::format("\n  {}  {}: {} run{} ({}{})", i + 1, printable(groups[i].name),
+                        runs.size(), runs.size() == 1 ? "" : "s", printable_list(ids),
                         runs.size() > kMostRunsListed ? ", …" : "");
   }
   return list;

@@ -12,6 +12,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/number.h"
+#include "controller/base/printable.h"
 #include "controller/base/types.h"
 
 namespace causalctl::continuous {
@@ -85,10 +86,10 @@ std::optional<Span> parse_span(const std::string& text, std::int64_t now_ns) {
   for (std::size_t i = begin; i < epochs.size(); ++i) {
     const Epoch& epoch = epochs[i];
     list += fmt::format("{}{}{}{}", i == begin ? "" : ", ", epoch.id, epoch.name.empty() ? "" : " ",
-                        epoch.name);
+                        printable(epoch.name));
   }
   throw UsageError(
-      fmt::format("--epoch {}: there is no such epoch", text),
+      fmt::format("--epoch {}: there is no such epoch", printable(text)),
       fmt::format("last, all, today, a name, a number, a span of these (3..5) or of time "
                   "(2026-11-25T10:00..11:00); the latest are: {}",
                   list.empty() ? "none" : list));

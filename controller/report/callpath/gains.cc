@@ -9,6 +9,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/fields.h"
+#include "controller/base/printable.h"
 #include "controller/base/proportion.h"
 #include "controller/report/callpath/labels.h"
 
@@ -85,7 +86,8 @@ Gains gains_of(const Profile& profile, const std::vector<Charge>& charges, Causa
   INVARIANT(charges.size() == profile.nodes.size());
   const std::vector<std::uint64_t>& samples = profile.own[column_of_samples(profile)];
   if (std::none_of(causal.units.begin(), causal.units.end(), has_verdict)) {
-    throw Error(fmt::format("--causal: the profile of {} has a verdict on no unit", causal.program),
+    throw Error(fmt::format("--causal: the profile of {} has a verdict on no unit",
+                            printable(causal.program)),
                 "profile for longer, or see causalctl report PROFILE for what is missing");
   }
   const Labels labels = by_function(profile);
@@ -111,9 +113,9 @@ Gains gains_of(const Profile& profile, const std::vector<Charge>& charges, Causa
   }
   if (in_units == 0) {
     throw Error(fmt::format("--causal: the paths of {} have none of the profile's units",
-                            subject_of(profile)),
-                fmt::format("the profile is of {}; its units were looked for: {}", causal.program,
-                            names_of_units(causal.units)));
+                            printable(subject_of(profile))),
+                fmt::format("the profile is of {}; its units were looked for: {}",
+                            printable(causal.program), printable(names_of_units(causal.units))));
   }
   for (const auto& [key, count] : of_path) {
     const auto& [unit, path] = key;
