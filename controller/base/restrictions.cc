@@ -97,11 +97,14 @@ std::string restriction(GuardedCall call, const RestrictionFacts& facts) {
     return facts.root && !facts.has_capability ? missing_capability("CAP_SYS_PTRACE") : "";
   }
   if (!facts.first_user_namespace) {
-    return facts.has_capability
-               ? "the capabilities of this user namespace do not count for events of the kernel: "
-                 "run causalctl outside of it (on the host), or set kernel.perf_event_paranoid to "
-                 "2 or less and record user code only"
-               : "";
+    if (!facts.has_capability) return "";
+    if (call == GuardedCall::bpf) {
+      return "the capabilities of this user namespace do not count for BPF programs: run causalctl "
+             "outside of it (on the host)";
+    }
+    return "the capabilities of this user namespace do not count for events of the kernel: run "
+           "causalctl outside of it (on the host), or set kernel.perf_event_paranoid to 2 or less "
+           "and record user code only";
   }
   if (facts.root && !facts.has_capability) {
     return missing_capability(call == GuardedCall::bpf ? "CAP_BPF" : "CAP_PERFMON");

@@ -105,7 +105,9 @@ Check check_trial(const Trial& trial) {
   if (trial.is_seen()) return check;
   check.verdict = meaning.required ? Verdict::missing : Verdict::limited;
   check.finding = fmt::format("{}: {}", trial.finding, meaning.without);
-  check.remedy = trial.outcome == Outcome::never_fired ? meaning.never_fired : meaning.refused;
+  check.remedy = trial.outcome == Outcome::never_fired ? meaning.never_fired
+                 : trial.hint.empty()                  ? meaning.refused
+                                                       : trial.hint;
   return check;
 }
 
@@ -148,10 +150,13 @@ std::vector<Check> check_facilities(bool system_calls_can_be_counted) {
   counting.uprobe = perf::try_uprobes();
   counting.system_calls = system_calls_can_be_counted && tracepoints_work;
   for (auto& check : check_counting(counting)) checks.push_back(std::move(check));
-  // One cause, told once: no other remedy would help.
-  if (is_filtered(GuardedCall::perf_event_open)) {
-    for (Check& check : checks) {
-      if (check.verdict != Verdict::ok) check.remedy = "see 'perf events' above";
+  // One cause, told once: where a filter is that, no other remedy would help.
+  const bool filtered = is_filtered(GuardedCall::perf_event_open);
+  const std::string cause = restriction(GuardedCall::perf_event_open);
+  for (Check& check : checks) {
+    const bool is_told = !cause.empty() && check.remedy == cause;
+    if (check.verdict != Verdict::ok && (filtered || is_told)) {
+      check.remedy = "see 'perf events' above";
     }
   }
   return checks;

@@ -11,6 +11,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/facility.h"
+#include "controller/base/restrictions.h"
 #include "controller/pause/sigtrap_channel.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/bpf/shot_filter.h"
@@ -50,8 +51,7 @@ std::optional<ShotFilter> ShotFilter::load(Address handler, std::string& reason)
     object.load();
     return filter;
   } catch (const Error& error) {
-    const bool types = access("/sys/kernel/btf/vmlinux", R_OK) == 0;
-    reason = types ? error.what() : "the kernel has no BTF (/sys/kernel/btf/vmlinux)";
+    reason = error.what();
     return std::nullopt;
   }
 }
@@ -133,7 +133,9 @@ Trial ShotFilter::try_out() {
     return Trial{Facility::bpf, outcome, std::move(finding), "", 0};
   };
   std::string reason;
-  if (!load(kNobody, reason)) return result(Outcome::refused, reason);
+  if (!load(kNobody, reason)) {
+    return {Facility::bpf, Outcome::refused, reason, restriction(GuardedCall::bpf), 0};
+  }
   std::optional<bool> suppressed;
   for (int i = 0; i < tries && !suppressed; ++i) suppressed = suppresses();
   if (!suppressed || is_pretended_broken(Facility::bpf)) {

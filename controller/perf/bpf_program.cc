@@ -1,16 +1,40 @@
 #include "controller/perf/bpf_program.h"
 
 #include <bpf/libbpf.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <string>
+
+#include "controller/base/restrictions.h"
+
 namespace causalctl::perf {
+namespace {
+
+constexpr const char* kKernelTypes = "/sys/kernel/btf/vmlinux";
+
+bool is_forbidden(int result) { return result == -EPERM || result == -EACCES; }
+
+}  // namespace
 
 void throw_if_failed(int result, const char* call) {
   if (result >= 0) return;
-  const bool is_forbidden = result == -EPERM || result == -EACCES;
-  throw Error::from_errno(call, -result,
-                          is_forbidden ? "run as root, or with CAP_BPF and CAP_PERFMON" : "");
+  std::string hint = is_forbidden(result) || result == -ENOSYS ? restriction(GuardedCall::bpf) : "";
+  if (hint.empty() && is_forbidden(result)) hint = "run as root, or with CAP_BPF and CAP_PERFMON";
+  throw Error::from_errno(call, -result, hint);
+}
+
+Error no_kernel_types() {
+  return Error(fmt::format("the kernel does not describe its types ({})", kKernelTypes),
+               "mount /sys, or use a kernel with CONFIG_DEBUG_INFO_BTF");
+}
+
+// libbpf takes the kernel's types for programs that are written for any kernel.
+void throw_if_not_loaded(int result) {
+  const bool has_types = ::access(kKernelTypes, R_OK) == 0;
+  if (result < 0 && !is_forbidden(result) && !has_types) throw no_kernel_types();
+  throw_if_failed(result, "bpf(BPF_PROG_LOAD)");
 }
 
 void share_map(bpf_map* map, int descriptor) {

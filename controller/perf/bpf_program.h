@@ -16,6 +16,9 @@ namespace causalctl::perf {
 
 // Throws Error with a hint if a call of libbpf has failed, with a negative errno.
 void throw_if_failed(int result, const char* call);
+// The same for the loading of programs, which takes the kernel's description of its types.
+void throw_if_not_loaded(int result);
+Error no_kernel_types();
 void silence_libbpf();  // it writes to standard error otherwise
 // Lets an object that is not loaded yet have the map of this descriptor in place of its own.
 void share_map(bpf_map* map, int descriptor);
@@ -36,7 +39,7 @@ class BpfObject {
     object_.reset(Skeleton::open(nullptr));
     throw_if_failed(object_ ? 0 : -errno, "opening of a BPF object");
   }
-  void load() { throw_if_failed(Skeleton::load(object_.get()), "bpf(BPF_PROG_LOAD)"); }
+  void load() { throw_if_not_loaded(Skeleton::load(object_.get())); }
   void attach() { throw_if_failed(Skeleton::attach(object_.get()), "bpf(BPF_LINK_CREATE)"); }
 
   Skeleton& operator*() const { return *object_; }

@@ -72,10 +72,7 @@ std::optional<std::int64_t> offset_of_count(const btf* types) {
 
 std::int64_t from_queue_to_count() {
   const Btf types(btf__load_vmlinux_btf());
-  if (!types) {
-    throw Error("the kernel does not describe its types (/sys/kernel/btf/vmlinux)",
-                "use a kernel with CONFIG_DEBUG_INFO_BTF");
-  }
+  if (!types) throw no_kernel_types();
   const auto queue = core_variable(types.get(), "runqueues");
   const auto count = offset_of_count(types.get());
   if (!queue || !count) throw Error("the kernel's count of interrupts was not found in its types");

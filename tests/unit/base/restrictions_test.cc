@@ -20,6 +20,8 @@ TEST_CASE("what forbids a call is named, with what to do", "[restrictions]") {
 
   facts.first_user_namespace = false;
   CHECK_THAT(restriction(Call::perf_event_open, facts), Contains("this user namespace"));
+  CHECK_THAT(restriction(Call::bpf, facts), Contains("this user namespace"));
+  CHECK_THAT(restriction(Call::bpf, facts), !Contains("paranoid"));  // it does not count for BPF
   CHECK(restriction(Call::ptrace, facts).empty());  // its capabilities count for its processes
   facts.has_capability = false;
   CHECK(restriction(Call::perf_event_open, facts).empty());  // an ordinary user's rights decide

@@ -105,6 +105,8 @@ TEST_CASE("what to do about what cannot be opened", "[progress][doctor]") {
   CHECK(remedy(Facility::switch_record) == kRunAsRoot);
   CHECK(remedy(Facility::wake_up) == "run as root, or with CAP_PERFMON and CAP_DAC_READ_SEARCH");
   CHECK(remedy(Facility::scheduler) == "run as root, or with CAP_BPF and CAP_PERFMON");
+  const Trial hinted{Facility::scheduler, Outcome::refused, "why", "run causalctl outside", 0};
+  CHECK(check_trial(hinted).remedy == "run causalctl outside");
   CHECK(remedy(Facility::sigtrap) == "Linux 5.19 or newer");
   CHECK(remedy(Facility::bpf) == "Linux 6.11 or newer, and root or CAP_BPF and CAP_PERFMON");
 
