@@ -77,6 +77,9 @@ shown::ProfileTable table_of(const ChosenHost& host, const ProfArguments& argume
     table.visits = visits_of(host.epochs, arguments.per);
   }
   table.warnings = warnings_of(losses, rows.all.samples);
+  if (auto text = continuous::about_interrupts(rows); !text.empty()) {
+    table.warnings.push_back(std::move(text));
+  }
   table.warnings.insert(table.warnings.end(), damage.begin(), damage.end());
   return table;
 }

@@ -1,14 +1,22 @@
 #include "controller/continuous/analysis/rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "controller/base/number.h"
+#include "controller/base/printable_list.h"
 #include "controller/base/proportion.h"
 
 namespace causalctl::continuous {
 namespace {
+
+constexpr std::string_view kKernelPath = "[kernel]";
 
 using Key = std::pair<std::string, std::string>;  // name, image
 
@@ -40,7 +48,42 @@ void add_functions(const ProfileKey& key, const Counts& counts, const FunctionNa
   }
 }
 
+// They let interrupts in again. Of "finish_task_switch.isra.0" it is the part before the full stop.
+bool lets_interrupts_in(std::string_view function) {
+  constexpr std::string_view kFunctions[] = {"_raw_spin_unlock_irqrestore",
+                                             "_raw_spin_unlock_irq",
+                                             "_raw_read_unlock_irqrestore",
+                                             "_raw_read_unlock_irq",
+                                             "_raw_write_unlock_irqrestore",
+                                             "_raw_write_unlock_irq",
+                                             "finish_task_switch",
+                                             "__do_softirq",
+                                             "handle_softirqs",
+                                             "native_write_msr"};
+  const auto name = function.substr(0, function.find('.'));
+  return std::find(std::begin(kFunctions), std::end(kFunctions), name) != std::end(kFunctions);
+}
+
 }  // namespace
+
+std::string about_interrupts(const Rows& rows) {
+  constexpr double kShareToTell = 0.05;
+  constexpr std::size_t kMostListed = 3;
+  std::uint64_t samples = 0;
+  std::vector<std::string> names;
+  for (const Row& row : rows.rows) {
+    if (row.image != kKernelPath || !lets_interrupts_in(row.name)) continue;
+    samples += row.count.samples;
+    if (names.size() < kMostListed) names.push_back(row.name);
+  }
+  const double share = share_of(samples, rows.all.samples);
+  if (names.empty() || share < kShareToTell) return {};
+  return fmt::format(
+      "{:.1f} % of the samples are where the kernel lets interrupts in again ({}): the time of "
+      "code "
+      "before them counts there",
+      100 * share, printable_list(names));
+}
 
 Rows rows_of(const Profile& profile, const std::string& event, By by, const FunctionNames& names) {
   Rows result;

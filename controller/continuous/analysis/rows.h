@@ -36,4 +36,9 @@ struct Rows {
 // Sums what was counted of the event. Of lines, `names` names these in place of functions.
 Rows rows_of(const Profile& profile, const std::string& event, By by, const FunctionNames& names);
 
+// Where the kernel has interrupts off no sample is taken: it comes in the function that lets them
+// in again. Returns a sentence that says so if 5 % of the samples, or more, are in such functions;
+// otherwise an empty text. Takes rows by function, or by line. Pure.
+std::string about_interrupts(const Rows& rows);
+
 }  // namespace causalctl::continuous

@@ -95,4 +95,37 @@ TEST_CASE("Epochs are chosen by number, name, and time", "[continuous]") {
   CHECK_THROWS_AS(choose_epochs({}, "last", now_ns), UsageError);
 }
 
+TEST_CASE("A hint tells names of epochs in one line", "[continuous]") {
+  const std::vector<Epoch> epochs = {{1, "two\nlines", 0, kSecond}};
+  try {
+    choose_epochs(epochs, "none", kSecond);
+    FAIL("it was chosen");
+  } catch (const UsageError& error) {
+    CHECK_THAT(error.hint(), Catch::Matchers::EndsWith("1 two?lines"));
+  }
+}
+
+TEST_CASE("Where the kernel lets interrupts in, the report says whose time is there",
+          "[continuous]") {
+  const Image kernel = {ImageKind::kernel, "[kernel]", ""};
+  const auto name = [](const Image& image, Address offset) {
+    const char* text = image.kind == ImageKind::file ? "_raw_spin_unlock_irq"
+                       : offset == 0                 ? "_raw_spin_unlock_irqrestore"
+                       : offset == 1                 ? "finish_task_switch.isra.0"
+                                                     : "tcp_ack";
+    return FunctionAt{text, offset, offset + 1};
+  };
+  const auto told = [&](std::uint64_t unlock, std::uint64_t finish) {
+    Profile profile;
+    profile[{kernel}] = {{0, of(unlock)}, {1, of(finish)}, {2, of(50)}};
+    profile[{kServer}] = {{0, of(50 - unlock - finish)}};  // called so, but not of the kernel
+    return about_interrupts(rows_of(profile, "cpu", By::function, name));
+  };
+  CHECK(told(3, 1).empty());
+  CHECK(told(4, 1) ==
+        "5.0 % of the samples are where the kernel lets interrupts in again "
+        "(_raw_spin_unlock_irqrestore, finish_task_switch.isra.0): the time of code before them "
+        "counts there");
+}
+
 }  // namespace causalctl::continuous
