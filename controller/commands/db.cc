@@ -42,7 +42,7 @@ struct DbArguments {
 std::string losses_text(const continuous::Losses& losses) {
   std::string text;
   for (const auto& [kind, count] : losses) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, kind);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, printable(kind));
   }
   return text.empty() ? "none" : text;
 }
@@ -53,8 +53,9 @@ std::string status_of(const std::string& file) {
   const auto epochs = database.epochs();
   std::uint64_t samples = 0;
   for (const auto& epoch : epochs) samples += epoch.samples;
-  std::string text = fmt::format("{}: {}, Linux {}, {} cores, {}\n", file, printable(host.name),
-                                 printable(host.kernel), host.cores, printable(host.processor));
+  std::string text =
+      fmt::format("{}: {}, Linux {}, {} cores, {}\n", printable(file), printable(host.name),
+                  printable(host.kernel), host.cores, printable(host.processor));
   text += fmt::format("  {}; {} epochs, {} samples, {:.1f} MB\n",
                       Database::is_recording(file) ? "is being recorded" : "is not being recorded",
                       epochs.size(), samples, static_cast<double>(database.bytes()) / 1e6);
@@ -69,16 +70,6 @@ std::string status_of(const std::string& file) {
                         imports.size(), instructions, continuous::time_text(last_ns));
   }
   return text;
-}
-
-// One file that cannot be read must not hide the others.
-std::string status_or_trouble_of(const std::string& file, bool is_only_one) {
-  try {
-    return status_of(file);
-  } catch (const Error& error) {
-    if (is_only_one) throw;
-    return fmt::format("{}\n", error.what());
-  }
 }
 
 std::string list_of_exact(const Database& database) {
@@ -96,8 +87,9 @@ std::string list_of_exact(const Database& database) {
 
 std::string list_of(const std::string& file) {
   const auto database = Database::read(file);
-  std::string text = fmt::format("{}\n{:>5}  {:<19}  {:<19}  {:>10}  {:>10}  {:<16}  {}\n", file,
-                                 "epoch", "begin", "end", "recorded", "samples", "name", "losses");
+  std::string text =
+      fmt::format("{}\n{:>5}  {:<19}  {:<19}  {:>10}  {:>10}  {:<16}  {}\n", printable(file),
+                  "epoch", "begin", "end", "recorded", "samples", "name", "losses");
   for (const auto& epoch : database.epochs()) {
     text +=
         fmt::format("{:>5}  {:<19}  {:<19}  {:>8} s  {:>10}  {:<16}  {}\n", epoch.id,
@@ -117,12 +109,12 @@ void ask(const std::string& file, const continuous::Request& request) {
     if (const auto answer = database.answer(asked)) {
       database.withdraw(asked);
       if (answer->empty()) return;
-      throw Error(fmt::format("the recorder could not do it: {}", *answer),
+      throw Error(fmt::format("the recorder could not do it: {}", printable(*answer)),
                   "what it has recorded is kept in its memory until it can be written");
     }
     if (monotonic_now() >= until_ns || !Database::is_recording(file)) {
       database.withdraw(asked);
-      throw Error(fmt::format("the recorder of {} has not answered", file),
+      throw Error(fmt::format("the recorder of {} has not answered", printable(file)),
                   "is it stopped, or has it ended just now? causalctl db DIR status tells");
     }
     sleep_until(monotonic_now() + kAskEvery);
@@ -138,14 +130,23 @@ void begin_epoch(const std::vector<std::string>& files, const std::string& name)
     is_begun = true;
   }
   if (is_begun) return;
-  throw Error(fmt::format("nobody records into {}{}", files.front(),
+  throw Error(fmt::format("nobody records into {}{}", printable(files.front()),
                           files.size() == 1 ? "" : " or the others"),
               "each `causalctl record` begins an epoch; while it runs, this begins another one");
 }
 
-void flush(const std::string& file) {
-  if (Database::is_recording(file)) return ask(file, {.kind = continuous::Request::Kind::flush});
-  Database::beside(file).merge();  // what a killed recorder has left
+std::string flush(const std::string& file) {
+  if (Database::is_recording(file)) {
+    ask(file, {.kind = continuous::Request::Kind::flush});
+  } else {
+    Database::beside(file).merge();  // what a killed recorder has left
+  }
+  return "";
+}
+
+std::string check(const std::string& file) {
+  Database::read(file).check();
+  return fmt::format("{}: ok\n", printable(file));
 }
 
 std::string remove_unused(const std::string& file) {
@@ -155,7 +156,38 @@ std::string remove_unused(const std::string& file) {
                 "files itself");
   }
   const std::uint64_t freed = Database::take(file, this_host()).remove_unused();
-  return fmt::format("{}: {} bytes freed\n", file, freed);
+  return fmt::format("{}: {} bytes freed\n", printable(file), freed);
+}
+
+// What is done with each file, which returns what is to be written.
+using Action = std::string (*)(const std::string& file);
+
+Action action_of(const std::string& name) {
+  if (name == "status") return status_of;
+  if (name == "list") return list_of;
+  if (name == "flush") return flush;
+  if (name == "check") return check;
+  if (name == "gc") return remove_unused;
+  throw UsageError(fmt::format("db {}: no such action", name),
+                   "status, list, epoch [NAME], flush, check, import FILE…, gc or export");
+}
+
+// One file that cannot be read must not hide the others.
+ExitCode act_on_each(const std::vector<std::string>& files, const std::string& action) {
+  const Action act = action_of(action);
+  ExitCode code = ExitCode::ok;
+  for (const std::string& file : files) {
+    std::string text;
+    try {
+      text = act(file);
+    } catch (const Error& error) {
+      if (files.size() == 1) throw;
+      text = printable_lines(error.what()) + "\n";
+      if (action == "flush" || action == "check" || action == "gc") code = ExitCode::failed;
+    }
+    write_output("", text);
+  }
+  return code;
 }
 
 ExitCode run(const DbArguments& arguments) {
@@ -172,6 +204,9 @@ ExitCode run(const DbArguments& arguments) {
     throw UsageError(fmt::format("db {}: one word too many: {}", action, arguments.words.back()),
                      "causalctl db --help");
   }
+  if (takes_name && arguments.words.back().empty()) {
+    throw UsageError("db epoch: the name is empty", kIsVariableSet);
+  }
   if (action == "export") {
     check_export(arguments.exported);
     const auto databases = open_databases(arguments.folder);
@@ -184,24 +219,7 @@ ExitCode run(const DbArguments& arguments) {
     begin_epoch(files, arguments.words.size() > 1 ? arguments.words[1] : "");
     return ExitCode::ok;
   }
-  for (const std::string& file : files) {
-    if (action == "status") {
-      write_output("", status_or_trouble_of(file, files.size() == 1));
-    } else if (action == "list") {
-      write_output("", list_of(file));
-    } else if (action == "flush") {
-      flush(file);
-    } else if (action == "check") {
-      Database::read(file).check();
-      write_output("", fmt::format("{}: ok\n", file));
-    } else if (action == "gc") {
-      write_output("", remove_unused(file));
-    } else {
-      throw UsageError(fmt::format("db {}: no such action", action),
-                       "status, list, epoch [NAME], flush, check, import FILE…, gc or export");
-    }
-  }
-  return ExitCode::ok;
+  return act_on_each(files, action);
 }
 
 }  // namespace

@@ -417,6 +417,75 @@ def test_a_full_disk_is_told_and_outlived(options, tmp_path, target):
         subprocess.run(["umount", disk], check=True)
 
 
+@pytest.mark.parametrize("harm", ["rm -r db", "mv db moved", "rm db/*.db", "rm db/*-wal", "rm db/*.lock"])
+def test_a_removed_database_is_made_anew(options, tmp_path, target, harm):
+    with recorder(options, tmp_path, target.pid, "--period", "1ms") as process:
+        time.sleep(1)
+        subprocess.run(harm, shell=True, cwd=tmp_path, check=True)
+        errors = end(process)
+    assert errors.count("removed or replaced" if harm.endswith((".db", "db", "moved")) else "opened anew") == 1, errors
+    # Nothing was written before, and what is told once has its names.
+    table = profile(options, tmp_path)
+    assert table["samples"] > 300 and share(table, "second_work") > 0.6, table
+    assert "ok" in run(options, "db", "db", "check", folder=tmp_path).stdout
+
+
+def test_what_cannot_be_written_at_the_path_any_more_is_told(options, tmp_path, target):
+    with recorder(options, tmp_path, target.pid, "--period", "1ms", "--drain", "200ms") as process:
+        shutil.rmtree(tmp_path / "db")
+        (tmp_path / "db").write_text("no folder")
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 1 and errors.count("kept in memory") == 1, errors
+    assert re.search(r"\d\d+ samples could not be written", errors), errors
+
+
+FOREIGN = {"empty": "", "other": "CREATE TABLE other (key)",
+           "alike": "CREATE TABLE meta (key, value); INSERT INTO meta VALUES ('version', 2)"}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_file_of_another_program_is_told_and_hides_no_other(options, tmp_path, target, kind):
+    (tmp_path / "db").mkdir()
+    (tmp_path / "db" / "foreign.db").touch()
+    with contextlib.closing(sqlite3.connect(tmp_path / "db" / "foreign.db")) as connection:
+        connection.executescript(FOREIGN[kind])
+    for words in (("prof", "db"), ("db", "db"), ("db", "db", "list"), ("db", "db", "check"), ("db", "db", "flush"),
+                  ("stats", "db"), ("diff", "db", "--from", "1", "--to", "2"), ("prof", "db/foreign.db")):
+        done = run(options, *words, folder=tmp_path, check=False)
+        assert done.returncode == 1 and "is no database of causalctl" in done.stderr, (words, done.stderr)
+        assert "hint: " in done.stderr, (words, done.stderr)
+    run(options, "record", "--db", "db", target.pid, "--duration", "1s", "--period", "1ms", folder=tmp_path)
+    for words, code in ((("prof", "db"), 0), (("db", "db"), 0), (("db", "db", "list"), 0), (("db", "db", "check"), 1),
+                        (("db", "db", "flush"), 1)):
+        done = run(options, *words, folder=tmp_path, check=False)
+        assert done.returncode == code and "no database of causalctl" in done.stdout + done.stderr, (words, done)
+    assert "second_work" in run(options, "prof", "db", folder=tmp_path).stdout
+
+
+@pytest.mark.parametrize("words, text", [
+    (("prof", "db", "--epoch", ""), "--epoch"), (("prof", "db", "--per", ""), "--per"), (("prof", "db", "--label", ""), "--label"),
+    (("prof", ""), "DIR"), (("prof", "db", "-o", ""), "--output"), (("stats", "db", "--epoch", ""), "--epoch"),
+    (("diff", "db", "--from", "", "--to", "2"), "--from"), (("db", "db", "export", "--label", ""), "--label"),
+    (("db", "db", "epoch", ""), "epoch"), (("record", "--db", "db", "--duration", ""), "--duration"),
+    (("record", "--db", "db", "--label", ""), "--label"), (("record", "--db", "db", "--match", ""), "--match"),
+    (("callpath", "--children", ""), "--children"), (("report", "x.jsonl", "--epoch", ""), "--epoch"),
+    (("callpath", "1", "--config", ""), "--config")])
+def test_an_empty_name_is_refused(options, tmp_path, words, text):
+    (tmp_path / "db").mkdir()
+    done = run(options, *words, folder=tmp_path, check=False)
+    assert done.returncode == 2 and text in done.stderr and "variable of the shell" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("limit", ["-3", "x", "99999999999999999999", ""])
+def test_a_number_that_is_none_is_refused_in_plain_words(options, tmp_path, limit):
+    for command in ("prof", "stats"):
+        done = run(options, command, "db", "--limit", limit, folder=tmp_path, check=False)
+        assert done.returncode == 2 and "--limit" in done.stderr and len(done.stderr) < 150, done.stderr
+        assert "0 or more" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("words, text", [
     ((), "--db DIR"), (("--db", "db", "--budget", "0"), "--budget"), (("--db", "db", "--period", "1us"), "--period"),
     (("--db", "db", "--max-size", "lots"), "--max-size"), (("--db", "db", "--max-size", "9K"), "--max-size"),

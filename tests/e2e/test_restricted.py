@@ -64,6 +64,28 @@ def test_user_namespace_has_capabilities_by_name(options, folder):
     assert "the capabilities of this user namespace do not count" in text, text
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user may have no user namespaces")
+def test_user_namespace_has_no_bpf(options, folder):
+    inside = ("unshare", "--user", "--map-root-user")
+    if not works_with(*inside):
+        pytest.skip("no user namespaces here")
+    reason = "the capabilities of this user namespace do not count for BPF programs"
+    code, text = told(options, folder, "record", "--db", "x", "--duration", "1s", around=inside)
+    assert code == 1 and reason in text and "as root" not in text, text
+    assert "causalctl callpath" in text, text
+    _, text = told(options, folder, "doctor", around=inside)
+    assert reason in text and text.count("do not count for events") == 1, text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can hide /sys")
+def test_kernel_without_types_is_told(options, folder):
+    hidden = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /sys && exec "$@"', "-")
+    code, text = told(options, folder, "record", "--db", "y", "--duration", "1s", around=hidden)
+    assert code == 1 and "/sys/kernel/btf/vmlinux" in text and "hint: mount /sys" in text, text
+    _, text = told(options, folder, "doctor", around=hidden)
+    assert "/sys/kernel/btf/vmlinux" in text and "mount /sys" in text, text
+
+
 def test_time_namespace_has_another_clock(options, folder):
     later = ("unshare", "--time", "--monotonic", "86400", "--fork")
     if os.geteuid() != 0 or not works_with(*later):

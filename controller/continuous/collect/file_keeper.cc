@@ -1,8 +1,11 @@
 #include "controller/continuous/collect/file_keeper.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
+#include "controller/base/clock.h"
 #include "controller/base/whole_file.h"
 #include "controller/continuous/record/kept_file.h"
 
@@ -11,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t kSamplesToKeep = 20;
 constexpr std::size_t kMostWaiting = 20'000;
+constexpr Nanoseconds kKeepAgain = 60 * kSecond;  // after a file could not be kept
 
 }  // namespace
 
@@ -45,7 +49,8 @@ void FileKeeper::count(const Profile& profile) {
 }
 
 bool FileKeeper::keep_next(Database& database, std::uint64_t most_bytes) {
-  if (ready_.empty()) return false;
+  if (ready_.empty() || monotonic_now() < again_ns_) return false;
+  again_ns_ = monotonic_now() + kKeepAgain;  // if it throws
   const NewFile& next = ready_.front();
   if (!database.has_kept(next.image)) {
     const unwind::ModuleFile file = open_mapped(next.process, next.begin, next.code);
@@ -55,8 +60,16 @@ bool FileKeeper::keep_next(Database& database, std::uint64_t most_bytes) {
                 : std::string();
     if (!bytes.empty()) database.keep(next.image, bytes, most_bytes);
   }
+  again_ns_ = 0;
+  kept_.push_back(std::move(ready_.front()));
   ready_.pop_front();
+  if (kept_.size() > kMostWaiting) kept_.pop_front();
   return true;
+}
+
+void FileKeeper::keep_again() {
+  std::move(kept_.begin(), kept_.end(), std::back_inserter(ready_));
+  kept_.clear();
 }
 
 }  // namespace causalctl::continuous

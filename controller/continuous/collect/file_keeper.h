@@ -33,8 +33,10 @@ class FileKeeper {
   // Takes what a drain has counted: a file is kept once it has samples enough.
   void count(const Profile& profile);
   // Keeps the next file, if all together take no more than that. Returns whether there was one.
-  // Throws Error if it cannot be written, and tries it again at the next call.
+  // Throws Error if it cannot be written, and tries it again a minute later.
   bool keep_next(Database& database, std::uint64_t most_bytes);
+  // Those that were kept are to be kept again, in another database.
+  void keep_again();
 
  private:
   struct Waiting {
@@ -44,6 +46,8 @@ class FileKeeper {
 
   std::map<Image, Waiting> waiting_;  // for samples
   std::deque<NewFile> ready_;
+  std::deque<NewFile> kept_;  // the latest ones
+  Nanoseconds again_ns_ = 0;  // nothing is kept until then
 };
 
 }  // namespace causalctl::continuous

@@ -12,6 +12,10 @@ constexpr Address kMostCompiled = 100'000;
 constexpr std::size_t kMostPrograms = 1000;  // that make code; others are one
 constexpr std::size_t kMostPaths = 20'000;   // beyond, they are found anew
 
+Image image_of_compiled(const std::string& program) {
+  return {ImageKind::compiled, "[jit] " + program, ""};
+}
+
 bool is_file(const std::string& path) { return path.starts_with('/'); }
 
 }  // namespace
@@ -51,7 +55,10 @@ bool ImageTable::find(const perf::CountedPlace& counted, const ProcessMaps& maps
 
 ImageTable::Place ImageTable::in_kernel(Address address) {
   KernelCode::Place found = kernel_.at(address);
-  if (!found.name.text.empty()) note(found.image, found.function, std::move(found.name));
+  if (!found.name.text.empty() &&
+      kernel_names_[found.image].try_emplace(found.function, found.name).second) {
+    fresh_names_[found.image][found.function] = std::move(found.name);
+  }
   return {std::move(found.image), found.offset};
 }
 
@@ -130,19 +137,23 @@ ImageTable::Compiled& ImageTable::compiled_of(const std::string& program, const 
 ImageTable::Place ImageTable::compiled(const std::string& of, const std::string& name) {
   const bool has_room = compiled_.contains(of) || compiled_.size() < kMostPrograms;
   const std::string program = has_room ? of : "[others]";
-  Image image{ImageKind::compiled, "[jit] " + program, ""};
+  Image image = image_of_compiled(program);
   Compiled& code = compiled_of(program, image);
   const auto known = code.offsets.find(name);
   if (known != code.offsets.end()) return {std::move(image), known->second};
   if (code.next >= kMostCompiled) return {std::move(image), kMostCompiled};
   const Address offset = code.next++;
   code.offsets[name] = offset;
-  note(image, offset, {1, name});
+  fresh_names_[image][offset] = {1, name};
   return {std::move(image), offset};
 }
 
-void ImageTable::note(const Image& image, Address begin, Name name) {
-  if (named_[image].insert(begin).second) fresh_names_[image][begin] = std::move(name);
+void ImageTable::tell_names_again() {
+  fresh_names_ = kernel_names_;
+  for (const auto& [program, code] : compiled_) {
+    Names& names = fresh_names_[image_of_compiled(program)];
+    for (const auto& [name, offset] : code.offsets) names[offset] = {1, name};
+  }
 }
 
 std::map<Image, Names> ImageTable::take_names() { return std::exchange(fresh_names_, {}); }

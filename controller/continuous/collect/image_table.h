@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -44,6 +43,8 @@ class ImageTable {
   // Returns names that were found since the last call: of functions of the kernel, and of code that
   // programs have made.
   std::map<Image, Names> take_names();
+  // Names that were taken are to be taken again, also those that the database had before.
+  void tell_names_again();
   // Returns the files that were met for the first time since the last call.
   std::vector<NewFile> take_new_files() { return std::exchange(new_files_, {}); }
   // Modules have come or gone.
@@ -70,7 +71,6 @@ class ImageTable {
     Address next = 0;
   };
   Compiled& compiled_of(const std::string& program, const Image& image);
-  void note(const Image& image, Address begin, Name name);
 
   KernelCode kernel_;
   ImageSources sources_;
@@ -80,7 +80,7 @@ class ImageTable {
                                                                                 // place and inode
   std::map<std::string, Compiled> compiled_;                                    // by program
   std::map<Image, Names> fresh_names_;
-  std::map<Image, std::set<Address>> named_;  // that were told
+  std::map<Image, Names> kernel_names_;  // that were told
 };
 
 }  // namespace causalctl::continuous

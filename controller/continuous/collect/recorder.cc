@@ -35,11 +35,10 @@ constexpr Nanoseconds kUntilClockIsRight = 600 * kSecond;  // after a boot
 // less than the time in which a command must end.
 constexpr Nanoseconds kLatePathsPatience = kSecond;
 constexpr Nanoseconds kLastPathsPatience = 3 * kSecond;
-constexpr Nanoseconds kKeepAgain = 60 * kSecond;       // after a file could not be kept
 constexpr Nanoseconds kKeepingPatience = kSecond / 2;  // with files, at the end
 // Samples that cannot be written are kept up to so many places.
 constexpr std::size_t kMostKept = 500'000;
-
+constexpr const char* kInstead = "causalctl callpath records processes without BPF programs";
 std::string read_modules() { return procfs::read_text("/proc/modules").value_or(""); }
 
 class Recorder {
@@ -101,7 +100,9 @@ class Recorder {
     }
     drain();
     end_paths();
-    keep_files_until(monotonic_now() + kKeepingPatience);
+    for (const Nanoseconds until_ns = monotonic_now() + kKeepingPatience;
+         monotonic_now() < until_ns && keep_file();) {
+    }
     merge();
     summary_.unwritten = backlog_.samples();
     summary_.recorded_ns = drained_ns_ - begin_ns_;
@@ -143,7 +144,7 @@ class Recorder {
     if (now_ns - tried_ns_ >= options_.drain_ns) drain();
     if (now_ns - merged_ns_ >= options_.merge_ns) {
       merge();
-      if (is_half_full()) begin_epoch("");
+      if (!is_in_memory_ && is_half_full()) begin_epoch("");
     }
     if (now_ns - epoch_ns_ >= options_.epoch_ns) begin_epoch("");
     if (const auto otherwise_ns = day_.was_set(realtime_now(), boottime_now())) {
@@ -185,19 +186,17 @@ class Recorder {
     // Soon after a boot the clock may not be right yet.
     const bool is_by_age = options_.keep_ns > 0 && boottime_now() > kUntilClockIsRight;
     if (is_by_age || options_.most_bytes > 0) {
-      database_.remove_old(is_by_age ? earliest_now() - options_.keep_ns : 0, most_of_epochs());
+      database_.remove_old(is_by_age ? earliest_now() - options_.keep_ns : 0,
+                           options_.most_of_epochs());
     }
   }
-
-  // A quarter of the file is for kept files.
-  std::uint64_t most_of_kept() const { return options_.most_bytes / 4; }
-  std::uint64_t most_of_epochs() const { return options_.most_bytes - most_of_kept(); }
 
   // An epoch is removed as a whole, so that one alone must not fill the file.
   bool is_half_full() {
     bool is_half = false;
     attempt([&] {
-      is_half = options_.most_bytes > 0 && database_.epoch_bytes() > most_of_epochs() / 2 &&
+      is_half = options_.most_bytes > 0 &&
+                database_.epoch_bytes() > options_.most_of_epochs() / 2 &&
                 database_.epochs().size() == 1;
     });
     return is_half;
@@ -273,17 +272,10 @@ class Recorder {
 
   // Returns whether there may be more.
   bool keep_file() {
-    if (!options_.files || is_in_memory_ || monotonic_now() < keep_from_ns_) return false;
+    if (!options_.files || is_in_memory_) return false;
     bool is_kept = false;
-    const std::string failure =
-        attempt([&] { is_kept = files_.keep_next(database_, most_of_kept()); });
-    if (!failure.empty()) keep_from_ns_ = monotonic_now() + kKeepAgain;
+    attempt([&] { is_kept = files_.keep_next(database_, options_.most_of_kept()); });
     return is_kept;
-  }
-
-  void keep_files_until(Nanoseconds until_ns) {
-    while (monotonic_now() < until_ns && keep_file()) {
-    }
   }
 
   // The processes that the watch leaves out: this one, and those beyond its limit.
@@ -307,8 +299,19 @@ class Recorder {
     }
   }
 
+  void write_or_throw() {
+    if (backlog_.follow_path(database_)) {
+      files_.keep_again();
+      images_.tell_names_again();
+      Drain names;
+      names.names = images_.take_names();
+      backlog_.add(std::move(names));
+    }
+    backlog_.write(database_);
+  }
+
   std::string write() {
-    std::string failure = attempt([this] { backlog_.write(database_); },
+    std::string failure = attempt([this] { write_or_throw(); },
                                   "; what is recorded is kept in memory until it can be written");
     if (failure.empty() && std::exchange(is_in_memory_, false)) {
       log::note("{}: is written again", database_.file());
@@ -337,6 +340,7 @@ class Recorder {
 
   // What `causalctl db` asks of the recorder.
   void answer_requests() {
+    if (!database_.is_open()) return;
     while (const auto request = database_.next_request()) {
       if (request->id != answered_) {  // otherwise the answer could not be written
         answered_ = request->id;
@@ -373,9 +377,8 @@ class Recorder {
   bool is_in_memory_ = false;
   std::int64_t answered_ = 0;  // the request whose answer could not be written yet
   std::string answer_;
-  Nanoseconds keep_from_ns_ = 0;  // files are kept from then on
-  std::set<std::string> told_;    // failures since it could be written
-  Nanoseconds tried_ns_ = 0;      // to drain, the last time
+  std::set<std::string> told_;  // failures since it could be written
+  Nanoseconds tried_ns_ = 0;    // to drain, the last time
   Nanoseconds begin_ns_ = 0, drained_ns_ = 0, merged_ns_ = 0, epoch_ns_ = 0;
 };
 
@@ -383,7 +386,14 @@ class Recorder {
 
 RecordSummary record(session::Watch& watch, Database& database, const RecordOptions& options,
                      const RecordHooks& hooks) {
-  return Recorder(watch, database, options, hooks).run();
+  std::optional<Recorder> recorder;
+  try {
+    recorder.emplace(watch, database, options, hooks);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::failed) throw;  // of what the user has named
+    throw Error(error.what(), error.hint() + (error.hint().empty() ? "" : "; ") + kInstead);
+  }
+  return recorder->run();
 }
 
 }  // namespace causalctl::continuous

@@ -30,6 +30,10 @@ struct RecordOptions {
   bool files = true;                // those in which time is spent are kept (file_keeper.h)
   std::vector<std::string> points;  // whose visits are counted (visits.h)
   std::uint64_t seed = 1;
+
+  // A quarter of the file is for kept files.
+  std::uint64_t most_of_kept() const { return most_bytes / 4; }
+  std::uint64_t most_of_epochs() const { return most_bytes - most_of_kept(); }
 };
 
 // What records call paths besides, epoch by epoch.

@@ -1,6 +1,13 @@
 #include "controller/continuous/record/backlog.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
+
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/base/printable.h"
 
 namespace causalctl::continuous {
 namespace {
@@ -21,7 +28,7 @@ std::uint64_t samples_of(const Drain& drain) {
 }
 
 void join(Drain& to, Drain&& from) {
-  to.end_ns = from.end_ns;
+  to.end_ns = std::max(to.end_ns, from.end_ns);
   to.recorded_ns += from.recorded_ns;
   for (const auto& [key, counts] : from.profile) add(to.profile[key], counts);
   for (auto& [image, names] : from.names) to.names[image].merge(names);
@@ -95,12 +102,38 @@ void Backlog::write(Database& database) {
     if (!oldest.number) oldest.number = database.begin_epoch(oldest.name, oldest.begin_ns);
     while (!oldest.drains.empty()) {
       database.add(*oldest.number, oldest.drains.front());
+      oldest.begin_ns = std::max(oldest.begin_ns, oldest.drains.front().end_ns);
       oldest.drains.pop_front();
     }
     if (epochs_.size() == 1) return;
     before_ = oldest.number;
     epochs_.pop_front();
   }
+}
+
+bool Backlog::follow_path(Database& database) {
+  if (database.is_in_place()) return false;
+  const std::string file = printable(database.file());
+  bool is_same = false;
+  try {
+    is_same = database.reopen();
+  } catch (const Error& error) {
+    throw Error(fmt::format("{} was removed or replaced: {}", file, error.what()), error.hint());
+  }
+  if (!is_same) begin_anew(database.last_epoch());
+  log::note("{} {}", file,
+            is_same ? "had lost a file beside it, and was opened anew"
+                    : "was removed or replaced: it is written anew, without what was in it");
+  return true;
+}
+
+void Backlog::begin_anew(std::optional<std::int64_t> before) {
+  before_ = before;
+  late_paths_.clear();  // of epochs that the other one has
+  while (epochs_.size() > 1 && epochs_.front().number && epochs_.front().drains.empty()) {
+    epochs_.pop_front();
+  }
+  for (PendingEpoch& epoch : epochs_) epoch.number.reset();
 }
 
 bool Backlog::is_written() const {

@@ -29,6 +29,11 @@ class Backlog {
   void add_late_paths(std::string log);
   // Throws Error; what was not written stays.
   void write(Database& database);
+  // Somebody may remove, move or replace the file, or its folder. Then it is made again, or what is
+  // there now is opened; this is told. An epoch that has begun begins there again, with what was
+  // not written yet. Returns whether it was so: what was told once is to be told again. Throws
+  // Error if it cannot be opened; it may be tried again.
+  bool follow_path(Database& database);
 
   bool is_written() const;  // all of it, and the beginning of the last epoch
   std::uint64_t samples() const;
@@ -36,12 +41,13 @@ class Backlog {
  private:
   struct PendingEpoch {
     std::string name;
-    std::int64_t begin_ns = 0;
+    std::int64_t begin_ns = 0;                // or the end of what was written
     std::optional<std::int64_t> number = {};  // in the database, once it is there
     std::deque<Drain> drains = {};
   };
 
   std::size_t places() const;
+  void begin_anew(std::optional<std::int64_t> before);
   std::uint64_t drop_oldest();
 
   std::size_t most_places_;

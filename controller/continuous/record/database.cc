@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "controller/base/error.h"
+#include "controller/base/printable.h"
 #include "controller/continuous/record/blob.h"
 #include "controller/continuous/record/kept_file.h"
 
@@ -19,7 +20,6 @@ namespace {
 
 constexpr std::int64_t kVersion = 3;
 constexpr const char* kEnding = ".db";
-constexpr const char* kLock = ".lock";
 // A recorder must not keep the kernel's records of births and mappings waiting.
 constexpr int kRecorderPatienceMs = 300;
 
@@ -77,6 +77,11 @@ CREATE {0}TABLE IF NOT EXISTS exact (
                      kind);
 }
 
+constexpr const char* kCountOfTables = R"(
+SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN
+  ('meta', 'epoch', 'image', 'name', 'profile', 'fresh', 'request', 'loss'))";
+constexpr std::int64_t kTablesOfAllVersions = 8;
+
 // The whole file, by whoever has it open (fcntl(2), "Open file description locks").
 struct flock whole_file() {
   struct flock lock {};
@@ -85,8 +90,7 @@ struct flock whole_file() {
   return lock;
 }
 
-Fd lock_of(const std::string& path) {
-  const std::string name = path + kLock;
+Fd lock_of(const std::string& path, const std::string& name) {
   Fd file(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (!file) {
     const int error_number = errno;
@@ -99,7 +103,7 @@ Fd lock_of(const std::string& path) {
   if (error_number != EAGAIN && error_number != EACCES) {
     throw Error::from_errno(fmt::format("fcntl({}, F_OFD_SETLK)", name), error_number);
   }
-  throw Error(fmt::format("another recorder writes {}", path),
+  throw Error(fmt::format("another recorder writes {}", printable(path)),
               "end it, or record into another folder");
 }
 
@@ -123,17 +127,18 @@ Database Database::record(const std::string& folder, const Host& host) {
 }
 
 Database Database::take(const std::string& path, const Host& host) {
-  Fd lock = lock_of(path);
+  Fd lock = lock_of(path, path + kLock);
   Database database(path, Connection::Mode::write);
   database.lock_ = std::move(lock);
-  database.connection_.execute("PRAGMA auto_vacuum = INCREMENTAL");  // before the first table
-  database.connection_.execute("PRAGMA journal_mode = WAL");
-  database.connection_.execute("PRAGMA synchronous = NORMAL");
-  database.connection_.execute("PRAGMA journal_size_limit = 4000000");
   Statement tables(database.connection_, "SELECT count(*) FROM sqlite_master");
   tables.step();
   const bool is_empty = tables.number(0) == 0;
   tables.reset();
+  if (!is_empty) (void)database.version();  // nothing of another program's file is changed
+  database.connection_.execute("PRAGMA auto_vacuum = INCREMENTAL");  // before the first table
+  database.connection_.execute("PRAGMA journal_mode = WAL");
+  database.connection_.execute("PRAGMA synchronous = NORMAL");
+  database.connection_.execute("PRAGMA journal_size_limit = 4000000");
   database.connection_.in_transaction([&] {
     if (is_empty) database.create(host);
     const std::int64_t version = database.version();
@@ -146,6 +151,11 @@ Database Database::take(const std::string& path, const Host& host) {
   database.connection_.execute("DELETE FROM request");  // of those who have given up
   database.remove_unused_images();
   database.connection_.wait_at_most(kRecorderPatienceMs);
+  database.host_ = host;
+  database.identities_ = database.found();
+  if (database.identities_.front() == Identity{}) {
+    throw Error(fmt::format("{} was removed at once", printable(path)), "try it again");
+  }
   return database;
 }
 
@@ -215,15 +225,20 @@ void Database::create(const Host& host) {
 }
 
 std::int64_t Database::version() const {
-  Statement statement(connection_, "SELECT value FROM meta WHERE key = 'version'");
-  return statement.step() ? statement.number(0) : 0;
+  Statement tables(connection_, kCountOfTables);
+  if (tables.step() && tables.number(0) == kTablesOfAllVersions) {
+    Statement statement(connection_, "SELECT value FROM meta WHERE key = 'version'");
+    if (statement.step() && statement.number(0) > 0) return statement.number(0);
+  }
+  throw Error(fmt::format("{} is no database of causalctl", printable(file())),
+              "it is empty, or another program's: move it away, or name another folder");
 }
 
 void Database::require_version() const {
   const std::int64_t version = this->version();
   if (version == kVersion) return;
-  throw Error(fmt::format("{} has version {}, and this causalctl knows version {}", file(), version,
-                          kVersion),
+  throw Error(fmt::format("{} has version {}, and this causalctl knows version {}",
+                          printable(file()), version, kVersion),
               version < kVersion ? "causalctl record brings it to this version"
                                  : "use the causalctl that wrote it, or another folder");
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "controller/base/fd.h"
@@ -66,6 +67,14 @@ class Database {
   // Returns where facts go that are of no host: a file itself; of a folder the only database, or
   // that of `host`, which may not be there yet.
   static std::string file_for(const std::string& path, const Host& host);
+
+  // For a recorder. Returns whether its file, and those that SQLite and the lock have beside it,
+  // are still those that it has open.
+  bool is_in_place() const { return is_open() && identities_ == found(); }
+  // Opens, or makes, what is there now. Returns whether it is the same database. If it throws, it
+  // may be closed: then it has no names, and nothing else may be called until this has succeeded.
+  bool reopen();
+  bool is_open() const { return connection_.is_open(); }
 
   const std::string& file() const { return connection_.path(); }
   Host host() const;
@@ -130,10 +139,12 @@ class Database {
   void check() const;
 
  private:
+  static constexpr const char* kLock = ".lock";  // how the name of the lock's file ends
+
   Database(const std::string& path, Connection::Mode mode) : connection_(path, mode) {}
 
   void create(const Host& host);
-  std::int64_t version() const;
+  std::int64_t version() const;  // throws Error if it is another program's file
   void require_version() const;
   void add_names(const Image& image, const Names& names);
   void add_visits(std::int64_t epoch, const VisitCounts& visits);
@@ -146,7 +157,13 @@ class Database {
   void join(const Epoch& to, const Epoch& from);
   void remove_unused_images();
 
-  Fd lock_;  // of a recorder
+  using Identity = std::pair<std::uint64_t, std::uint64_t>;  // device and inode; 0: no such file
+  std::vector<Identity> found() const;                       // at the paths of a recorder's files
+
+  // Those of a recorder.
+  Fd lock_;
+  Host host_;
+  std::vector<Identity> identities_;  // as found() when it was opened
   Connection connection_;
   std::map<Image, std::int64_t> ids_;  // of a recorder
 };

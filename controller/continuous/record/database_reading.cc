@@ -22,6 +22,7 @@ void bind_image(Statement& statement, const Image& image) {
 
 Names Database::names(const Image& image) const {
   Names names;
+  if (!is_open()) return names;
   Statement rows(connection_, R"(
 SELECT begin, size, text FROM name JOIN image ON image.id = image
 WHERE kind = ? AND path = ? AND build_id = ?)");

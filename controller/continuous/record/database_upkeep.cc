@@ -1,10 +1,13 @@
 // What keeps the database of continuous profiles small, and what is asked of its recorder.
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "controller/base/error.h"
+#include "controller/base/printable.h"
 #include "controller/continuous/record/blob.h"
 #include "controller/continuous/record/database.h"
 
@@ -156,6 +159,33 @@ std::size_t Database::roll_up(std::int64_t before_ns) {
     }
   });
   return joined;
+}
+
+std::vector<Database::Identity> Database::found() const {
+  std::vector<Identity> identities;
+  for (const char* ending : {"", "-wal", "-shm", kLock}) {
+    struct stat status {};
+    const bool is_there = ::stat((file() + ending).c_str(), &status) == 0;
+    identities.push_back(is_there ? Identity{status.st_dev, status.st_ino} : Identity{});
+  }
+  return identities;
+}
+
+bool Database::reopen() {
+  const bool is_same = is_open() && found().front() == identities_.front();
+  // What is in its log only is written into the file, in case it is the log that was removed. Where
+  // the file itself was moved, its log was moved with it.
+  if (is_same) {
+    Statement checkpoint(connection_, "PRAGMA wal_checkpoint(FULL)");
+    if (checkpoint.step() && checkpoint.number(0) != 0) {
+      throw Error(fmt::format("{} is being read", printable(file())), "end what reads it");
+    }
+  }
+  connection_.close();
+  lock_ = Fd();
+  ids_.clear();
+  *this = record(std::filesystem::path(file()).parent_path(), host_);
+  return is_same;
 }
 
 std::int64_t Database::ask(const Request& request) {

@@ -9,6 +9,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/fd.h"
+#include "controller/base/printable.h"
 
 namespace causalctl::continuous {
 namespace {
@@ -40,7 +41,7 @@ void make_private(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (file) return;
   const int error_number = errno;
-  throw Error::from_errno(fmt::format("open({})", path), error_number,
+  throw Error::from_errno(fmt::format("open({})", printable(path)), error_number,
                           error_number == ELOOP
                               ? "it is a link; name the folder that has the file itself"
                               : "do its folder and the file exist, and may you write them?");
@@ -50,10 +51,10 @@ void require_regular(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
     const int error_number = errno;
-    throw Error::from_errno(path, error_number,
+    throw Error::from_errno(printable(path), error_number,
                             "name a file that `causalctl record --db` has written");
   }
-  if (!S_ISREG(status.st_mode)) throw Error(path + " is no regular file");
+  if (!S_ISREG(status.st_mode)) throw Error(printable(path) + " is no regular file");
 }
 
 }  // namespace
@@ -157,7 +158,7 @@ void Connection::in_transaction(const std::function<void()>& work) const {
 
 void Connection::fail(int result, std::string_view what) const {
   const char* reason = handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(result);
-  throw Error(fmt::format("{}: {}: {}", path_, what, reason), hint_of(result));
+  throw Error(fmt::format("{}: {}: {}", printable(path_), what, reason), hint_of(result));
 }
 
 }  // namespace causalctl::continuous

@@ -50,6 +50,8 @@ class Connection {
   Connection(const std::string& path, Mode mode);
 
   const std::string& path() const { return path_; }
+  void close() { handle_.reset(); }  // no statement may follow
+  bool is_open() const { return handle_ != nullptr; }
   void wait_at_most(int milliseconds) const;  // for another process that writes; 5 s at first
   void execute(const char* sql) const;        // throws Error
   std::int64_t last_row() const { return sqlite3_last_insert_rowid(handle_.get()); }

@@ -2,6 +2,7 @@
 #include "controller/continuous/record/backlog.h"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "controller/base/error.h"
 #include "tests/support/folder.h"
@@ -90,6 +91,84 @@ TEST_CASE("Without room the oldest counts are dropped, and told", "[continuous]"
   CHECK(epochs[0].recorded_ns == 1200 * kSecond);
   CHECK(epochs[0].losses == Losses{{"not written", 6}});
   CHECK(database.names(kProgram).size() == 3);  // they are told once
+}
+
+TEST_CASE("It goes on at its path, whatever becomes of the file", "[continuous]") {
+  namespace fs = std::filesystem;
+  const test::Folder temporary;
+  const std::string folder = temporary.file("db");
+  auto database = Database::record(folder, {"host", "", "", 1});
+  const std::string file = database.file();
+  Backlog backlog(100, std::nullopt);
+  backlog.begin_epoch("", 0);
+  backlog.add(drain_with(1, 3, 5 * kSecond));
+  backlog.write(database);
+  CHECK_FALSE(backlog.follow_path(database));
+  backlog.add(drain_with(1, 4, 6 * kSecond));
+
+  SECTION("the folder is removed") {
+    fs::remove_all(folder);
+    CHECK(backlog.follow_path(database));
+    backlog.write(database);
+    const auto epochs = Database::read(file).epochs();
+    REQUIRE(epochs.size() == 1);
+    CHECK(epochs[0].samples == 4);
+    CHECK(epochs[0].begin_ns == 5 * kSecond);  // the end of what was written before
+  }
+  SECTION("only the file is removed") {
+    fs::remove(file);
+    CHECK(backlog.follow_path(database));
+    backlog.write(database);
+    CHECK(Database::read(file).epochs().at(0).samples == 4);
+  }
+  SECTION("the folder is moved") {
+    fs::rename(folder, temporary.file("moved"));
+    CHECK(backlog.follow_path(database));
+    backlog.write(database);
+    CHECK(Database::read(file).epochs().at(0).samples == 4);
+    CHECK(Database::read(temporary.file("moved/host.db")).epochs().at(0).samples == 3);
+  }
+  SECTION("a folder takes its place that cannot be written, and goes") {
+    fs::remove_all(folder);
+    temporary.write("db", "no folder");
+    CHECK_THROWS_WITH(backlog.follow_path(database), Catch::Contains("removed or replaced"));
+    CHECK_THROWS_AS(backlog.follow_path(database), Error);
+    CHECK(database.names(kProgram).empty());
+    CHECK(backlog.samples() == 4);
+    fs::remove(folder);
+    CHECK(backlog.follow_path(database));
+    backlog.write(database);
+    CHECK(Database::read(file).epochs().at(0).samples == 4);
+  }
+  SECTION("another program's file takes its place") {
+    fs::remove_all(folder);
+    fs::create_directory(folder);
+    Connection(file, Connection::Mode::write).execute("CREATE TABLE meta (key, value)");
+    CHECK_THROWS_WITH(backlog.follow_path(database), Catch::Contains("no database of causalctl"));
+    CHECK(backlog.samples() == 4);
+  }
+  SECTION("an earlier state of it takes its place") {
+    fs::remove_all(folder);
+    { Database::record(folder, {"host", "", "", 1}).begin_epoch("earlier", 0); }
+    CHECK(backlog.follow_path(database));
+    backlog.write(database);
+    const auto epochs = Database::read(file).epochs();
+    REQUIRE(epochs.size() == 2);
+    CHECK(epochs[0].name == "earlier");
+    CHECK(epochs[1].samples == 4);
+  }
+  for (const char* beside : {"-wal", "-shm", ".lock"}) {
+    DYNAMIC_SECTION("only its " << beside << " is removed") {
+      fs::remove(file + beside);
+      CHECK(backlog.follow_path(database));
+      backlog.write(database);
+      const auto epochs = Database::read(file).epochs();
+      REQUIRE(epochs.size() == 1);
+      CHECK(epochs[0].samples == 7);  // nothing is lost
+      CHECK(Database::is_recording(file));
+    }
+  }
+  if (database.is_open()) CHECK_FALSE(backlog.follow_path(database));
 }
 
 }  // namespace causalctl::continuous

@@ -262,4 +262,22 @@ TEST_CASE("A damaged row is told of, and the others are read and merged", "[cont
   CHECK_NOTHROW(database.check());
 }
 
+TEST_CASE("Another program's file is told from a database, and is not changed", "[continuous]") {
+  const test::Folder temporary;
+  const std::string folder = temporary.file("db"), file = folder + "/host.db";
+  std::filesystem::create_directory(folder);
+  temporary.write("db/host.db", "");
+  CHECK_THROWS_WITH(Database::read(file), Catch::Contains("is no database of causalctl"));
+  const char* table = GENERATE("CREATE TABLE other (key)",
+                               "CREATE TABLE meta (key, value);"
+                               "INSERT INTO meta VALUES ('version', 2)");
+  Connection(file, Connection::Mode::write).execute(table);
+  const std::string before = test::content(file);
+  CHECK_THROWS_WITH(Database::read(file), Catch::Contains("is no database of causalctl"));
+  CHECK_THROWS_WITH(Database::beside(file), Catch::Contains("is no database of causalctl"));
+  CHECK_THROWS_WITH(Database::record(folder, kHost),
+                    Catch::Contains("is no database of causalctl"));
+  CHECK(test::content(file) == before);
+}
+
 }  // namespace causalctl::continuous

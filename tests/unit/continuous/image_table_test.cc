@@ -145,6 +145,8 @@ TEST_CASE("The kernel and its modules have places of their own, and names", "[co
   CHECK(names.at(module) == Names{{0x10, {0x80, "in_module"}}});
   table.add({in_kernel}, some_maps(), "", profile);
   CHECK(table.take_names().empty());  // they are told once
+  table.tell_names_again();
+  CHECK(table.take_names() == names);
 }
 
 TEST_CASE("Compiled code is counted by name, as earlier recorders did", "[continuous]") {
@@ -159,6 +161,9 @@ TEST_CASE("Compiled code is counted by name, as earlier recorders did", "[contin
   const Image jit = {ImageKind::compiled, "[jit] node", ""};
   CHECK(profile.at({jit}) == Counts{{1, {1, kMillisecond}}, {2, {2, 2 * kMillisecond}}});
   CHECK(table.take_names().at(jit) == Names{{2, {1, "JS:f"}}});
+  table.tell_names_again();
+  CHECK(table.take_names().at(jit) ==
+        Names{{0, {1, "JS:old"}}, {1, {1, "JS:g"}}, {2, {1, "JS:f"}}});
   const Image anonymous = {ImageKind::anonymous, "[anonymous] node", ""};
   CHECK(profile.at({anonymous}).at(0).samples == 1);
 }
