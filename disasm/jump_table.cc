@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t kMostSteps = 400;  // backwards
 constexpr std::size_t kMostStepsToBound = 64;
-constexpr int kMostCopies = 4;  // of one register to another
+constexpr std::size_t kPlacesOfByte = 256;  // that an index of one byte can choose
+constexpr int kMostCopies = 4;              // of one register to another
 
 bool is_memory(const Operand& operand) { return operand.kind == Operand::Kind::memory; }
 bool is_register(const Operand& operand) { return operand.kind == Operand::Kind::reg; }
@@ -244,6 +245,7 @@ JumpTables::Bound JumpTables::bound_of(const Table& table) const {
   Register index = table.index;
   const Operand* memory = nullptr;
   auto at = before(table.entry);
+  Bound bound;
   for (std::size_t step = 0; at && step < kMostStepsToBound; ++step) {
     const Instruction& instruction = code_[*at];
     if (const auto count = compared(*at, index, memory)) {
@@ -253,15 +255,15 @@ JumpTables::Bound JumpTables::bound_of(const Table& table) const {
       const Operand& last = instruction.all_operands[1];
       const bool is_mask = operation(instruction) == "and" && instruction.operand_count == 2 &&
                            last.kind == Operand::Kind::constant && last.value >= 0;
-      if (is_mask) return {std::min(static_cast<std::size_t>(last.value) + 1, kMostPlaces), false};
-      if (!is_load_or_copy(instruction)) return {};
+      if (is_mask) bound.most = std::min(bound.most, static_cast<std::size_t>(last.value) + 1);
+      if (!is_load_or_copy(instruction) || last.kind == Operand::Kind::constant) break;
+      if (last.size == 1) bound.most = std::min(bound.most, kPlacesOfByte);
       if (is_memory(last)) memory = &last;
       index = is_register(last) ? last.reg : kNone;
-      if (last.kind == Operand::Kind::constant) return {};
     }
     at = before(*at);
   }
-  return {};
+  return bound;
 }
 
 std::optional<Address> JumpTables::place(const Table& table, std::size_t number) const {
@@ -280,9 +282,10 @@ std::vector<Address> JumpTables::targets_of(const Table& table) const {
     const auto target = place(table, i);
     const bool is_own = target && is_within(code_, *target);
     const bool is_place = is_own && index_at(code_, *target);
-    // Other code is a part of the function that runs rarely and lies elsewhere, or a function.
-    const bool is_elsewhere =
-        target && !is_own && (bound.is_exact || i == 0) && constants_.is_code(*target);
+    // Other code is a part of the function that runs rarely and lies elsewhere, or a function. What
+    // looks like a difference to it behind the table's end may be one of another table.
+    const bool may_be_elsewhere = bound.is_exact || table.has_pointers;
+    const bool is_elsewhere = target && !is_own && may_be_elsewhere && constants_.is_code(*target);
     if (!is_place && !is_elsewhere && !bound.is_exact) break;
     if (!is_place && !is_elsewhere) return {};
     targets.push_back(*target);

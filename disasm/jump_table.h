@@ -8,7 +8,8 @@
 //
 // What the registers hold is followed backwards on all ways (reaching definitions). The number of
 // places comes from the comparison of the index in front. Without one, the table ends with the
-// first word that is no place of the function, at the latest where a mask of the index ends it.
+// first word that is no place of the function, or no pointer to code, at the latest where a mask or
+// the size of the index ends it.
 // Where the register may hold several constants, all that are tables of places are taken: an edge
 // too many does less harm than a missing one. A jump that no indexed memory takes part in is a call
 // at the function's end (§6.1.1 of DCPI looks back in the same way).

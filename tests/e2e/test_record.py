@@ -117,9 +117,10 @@ def test_a_process_is_recorded_as_it_works(options, tmp_path, target):
     first, second = (share(table, name) for name in ("first_work", "second_work"))
     assert 0.2 < first / (first + second) < 0.3, table["rows"][:5]
     assert first + second > 0.9, table["rows"][:5]
-    signals = [line for line in before.splitlines() if line.startswith("Sig")]
+    own = ("SigPnd", "SigBlk", "SigIgn", "SigCgt")  # SigQ is of all processes of the user
+    signals = [line for line in before.splitlines() if line.startswith(own)]
     after = pathlib.Path(f"/proc/{target.pid}/status").read_text()
-    assert signals == [line for line in after.splitlines() if line.startswith("Sig")]
+    assert len(signals) == len(own) and signals == [line for line in after.splitlines() if line.startswith(own)]
     lines = profile(options, tmp_path, "--by", "line")
     assert re.match(r"targets/(harness|chain)\.c:\d+$", lines["rows"][0]["name"]), lines
     text = run(options, "prof", "db", folder=tmp_path).stdout

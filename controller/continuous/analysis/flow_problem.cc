@@ -12,7 +12,7 @@ namespace {
 constexpr double kWeightOfNeighbours = 0.1;
 // An entry or exit that the graph lacks is rare beside the node it is at.
 constexpr double kShareOfLacking = 0.01;
-constexpr double kRounding = 1e-13;  // of the largest count
+constexpr double kCountRounding = 1e-13;  // of the largest count
 
 std::size_t vertex_in(std::size_t node) { return 2 * node; }
 std::size_t vertex_out(std::size_t node) { return 2 * node + 1; }
@@ -117,7 +117,7 @@ bool close_idle(const FlowProblem& problem, std::vector<bool>& is_live) {
   const std::vector<bool> is_determined = bridges(network, unknown);
   bool has_closed = false;
   for (std::size_t arc = 0; arc < is_live.size(); ++arc) {
-    if (!is_determined[arc] || std::abs(flows[arc]) > kRounding * most) continue;
+    if (!is_determined[arc] || std::abs(flows[arc]) > kCountRounding * most) continue;
     is_live[arc] = false;
     has_closed = true;
   }

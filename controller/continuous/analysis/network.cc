@@ -11,7 +11,7 @@
 namespace causalctl::continuous {
 namespace {
 
-constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t kNoLink = std::numeric_limits<std::uint32_t>::max();
 
 using Links = std::map<std::uint32_t, std::uint32_t>;  // by neighbour
 
@@ -37,7 +37,7 @@ Network::Network(std::size_t vertices, std::span<const Arc> arcs)
   };
   for (const Arc& arc : arcs_) {
     INVARIANT(arc.from < vertices && arc.to < vertices);
-    link_of_arc_.push_back(arc.from == arc.to ? kNone : link_of(arc.from, arc.to));
+    link_of_arc_.push_back(arc.from == arc.to ? kNoLink : link_of(arc.from, arc.to));
   }
   std::set<std::pair<std::size_t, std::size_t>> waiting;  // number of neighbours, vertex
   for (std::size_t vertex = 0; vertex < vertices; ++vertex) {
@@ -57,7 +57,7 @@ Network::Network(std::size_t vertices, std::span<const Arc> arcs)
       waiting.erase({links[other].size(), other});
       links[other].erase(static_cast<std::uint32_t>(vertex));
       for (std::size_t i = step.first_neighbour; i < neighbours_.size(); ++i) {
-        pairs_.push_back(kNone);
+        pairs_.push_back(kNoLink);
       }
       neighbours_.push_back({other, link});
     }
@@ -76,7 +76,7 @@ std::vector<double> Network::links_of(std::span<const double> conductances) cons
   INVARIANT(conductances.size() == arcs_.size() && !is_too_dense_);
   std::vector<double> links(link_starts_.size());
   for (std::size_t arc = 0; arc < arcs_.size(); ++arc) {
-    if (link_of_arc_[arc] != kNone) links[link_of_arc_[arc]] += conductances[arc];
+    if (link_of_arc_[arc] != kNoLink) links[link_of_arc_[arc]] += conductances[arc];
   }
   return links;
 }
@@ -128,7 +128,7 @@ std::vector<double> Network::differences(std::span<const double> conductances,
   std::vector<double> result(arcs_.size());
   for (std::size_t arc = 0; arc < arcs_.size(); ++arc) {
     const std::uint32_t link = link_of_arc_[arc];
-    if (link == kNone) continue;
+    if (link == kNoLink) continue;
     result[arc] = link_starts_[link] == arcs_[arc].from ? falls[link] : -falls[link];
   }
   return result;
@@ -165,7 +165,7 @@ std::vector<double> Network::resistances(std::span<const double> conductances) c
   }
   std::vector<double> result(arcs_.size());
   for (std::size_t arc = 0; arc < arcs_.size(); ++arc) {
-    if (link_of_arc_[arc] != kNone) result[arc] = between[link_of_arc_[arc]];
+    if (link_of_arc_[arc] != kNoLink) result[arc] = between[link_of_arc_[arc]];
   }
   return result;
 }

@@ -11,13 +11,13 @@
 namespace causalctl::continuous {
 namespace {
 
-constexpr const char* kLibrary =
+constexpr const char* kLibc =
     "/lib/x86_64-linux-gnu/libc.so.6";  // has no symbols but exported ones
 
 }  // namespace
 
 TEST_CASE("functions of a stripped library are whole graphs", "[continuous]") {
-  const auto file = read_whole(open_regular(kLibrary), std::size_t{64} << 20U);
+  const auto file = read_whole(open_regular(kLibc), std::size_t{64} << 20U);
   REQUIRE(file);
   FileCode code(unwind::ElfImage(std::as_bytes(std::span(*file))));
   REQUIRE(code.functions().size() > 2000);

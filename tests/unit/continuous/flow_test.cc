@@ -35,7 +35,7 @@ void check_exact(const Frequency& frequency, double value) {
 // Nodes 1 to 4: 1 branches to 2 and 3, which join at 4. Edges: entry, 1-2, 1-3, 2-4, 3-4, exit.
 const FlowGraph kDiamond{5, {{0, 1}, {1, 2}, {1, 3}, {2, 4}, {3, 4}, {4, 0}}};
 // Node 1 enters the loop of 2 and 3, and 4 follows it. Edge 3 goes back.
-const FlowGraph kLoop{5, {{0, 1}, {1, 2}, {2, 3}, {3, 2}, {3, 4}, {4, 0}}};
+const FlowGraph kTripLoop{5, {{0, 1}, {1, 2}, {2, 3}, {3, 2}, {3, 4}, {4, 0}}};
 
 // Each node's guess is the truth times a factor, of which one standard deviation is 5.
 std::vector<double> guesses_for(const FlowProgram& program, std::mt19937_64& random) {
@@ -148,13 +148,13 @@ TEST_CASE("Guesses alone determine nothing", "[continuous]") {
 }
 
 TEST_CASE("The trip count of a loop", "[continuous]") {
-  const auto found = estimate(kLoop, {node_count(1, 10), node_count(2, 1e13)});
+  const auto found = estimate(kTripLoop, {node_count(1, 10), node_count(2, 1e13)});
   check_exact(found.nodes[3], 1e13);
   check_exact(found.edges[3], 1e13 - 10);
   check_exact(found.edges[4], 10);
 
   // Without a count within, only what is outside of the loop is known.
-  const auto open = estimate(kLoop, {node_count(1, 10)}, {0, 0, 5000, 5000, 0});
+  const auto open = estimate(kTripLoop, {node_count(1, 10)}, {0, 0, 5000, 5000, 0});
   check_exact(open.edges[4], 10);
   CHECK_FALSE(open.nodes[2].is_determined);
   CHECK(open.nodes[2].value == Approx(5000).epsilon(0.1));

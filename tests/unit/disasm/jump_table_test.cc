@@ -10,7 +10,7 @@
 namespace causalctl::disasm {
 namespace {
 
-constexpr Address kCode = 0x1000;
+constexpr Address kFunction = 0x1000;
 constexpr Address kCold = 0x8000;  // code of another function
 using Kind = ComputedJump::Kind;
 using Targets = std::vector<Address>;
@@ -23,7 +23,7 @@ class Function {
   }
   // Makes the instruction that ends at `end` mean the constant at `address`, relative to it.
   Function& link(std::size_t end, Address address) {
-    const auto distance = static_cast<std::int32_t>(address - (kCode + end));
+    const auto distance = static_cast<std::int32_t>(address - (kFunction + end));
     std::memcpy(bytes_.data() + end - sizeof distance, &distance, sizeof distance);
     return *this;
   }
@@ -47,13 +47,13 @@ class Function {
 
   // By the place of the jump.
   std::map<Address, ComputedJump> jumps() const {
-    const auto code = Decoder().decode_all(bytes_, kCode);
+    const auto code = Decoder().decode_all(bytes_, kFunction);
     const Constants constants{[this](Address at) { return word(numbers_, at); },
                               [this](Address at) { return word(pointers_, at); },
                               [](Address at) { return at >= kCold && at < kCold + 0x100; }};
     std::map<Address, ComputedJump> found;
     for (const auto& [index, jump] : JumpTables(code, constants).read_all()) {
-      found[code[index].address - kCode] = jump;
+      found[code[index].address - kFunction] = jump;
     }
     return found;
   }
@@ -72,7 +72,7 @@ class Function {
 
 Targets at(std::initializer_list<Address> places) {
   Targets targets;
-  for (const Address place : places) targets.push_back(kCode + place);
+  for (const Address place : places) targets.push_back(kFunction + place);
   return targets;
 }
 
@@ -98,8 +98,9 @@ TEST_CASE("a table of differences has as many places as the index is compared wi
 
 TEST_CASE("places of a table may lie in a part of the function elsewhere", "[disasm]") {
   auto function = choice();
-  function.link(0xc, 0x2000).differences(0x2000, {kCode + 0x17, kCold, kCold, kCode + 0x1a});
-  CHECK(function.jumps().at(0x13).targets == Targets{kCode + 0x17, kCode + 0x1a, kCold});
+  function.link(0xc, 0x2000)
+      .differences(0x2000, {kFunction + 0x17, kCold, kCold, kFunction + 0x1a});
+  CHECK(function.jumps().at(0x13).targets == Targets{kFunction + 0x17, kFunction + 0x1a, kCold});
 }
 
 TEST_CASE("words that lead to no instruction are no table", "[disasm]") {
@@ -107,23 +108,24 @@ TEST_CASE("words that lead to no instruction are no table", "[disasm]") {
   middle.link(0xc, 0x2000).differences(0x2000, at({0x17, 0x18, 0x17, 0x1a}));
   CHECK(middle.jumps().at(0x13).kind == Kind::unknown);
   auto data = choice();
-  data.link(0xc, 0x2000).differences(0x2000, {kCode + 0x17, 0x2000, 0x2000, 0x2000});
+  data.link(0xc, 0x2000).differences(0x2000, {kFunction + 0x17, 0x2000, 0x2000, 0x2000});
   CHECK(data.jumps().at(0x13).kind == Kind::unknown);
   auto nothing = choice();
   nothing.link(0xc, 0x2000);
   CHECK(nothing.jumps().at(0x13).kind == Kind::unknown);
 }
 
-TEST_CASE("a table of pointers without a bound ends with the last place of the function",
-          "[disasm]") {
+TEST_CASE("a table of pointers without a bound ends with the last pointer to code", "[disasm]") {
   //  0: push r13; 2: lea r13, [rip + TABLE]; 9: movzx eax, [rdi]; 0xc: jmp [r13 + rax*8];
   //  0x11: inc rdi; 0x14: jmp 9; 0x16: pop r13; 0x18: ret
   Function function({0x41, 0x55, 0x4c, 0x8d, 0x2d, 0,    0,    0,    0,    0x0f, 0xb6, 0x07, 0x41,
                      0xff, 0x64, 0xc5, 0x00, 0x48, 0xff, 0xc7, 0xeb, 0xf3, 0x41, 0x5d, 0xc3});
-  function.link(9, 0x2000).pointers(0x2000, {kCode + 0x11, kCode + 0x16, kCold, kCode + 0x11});
+  // The part of the function that lies elsewhere may have a place in the middle.
+  function.link(9, 0x2000).pointers(
+      0x2000, {kFunction + 0x11, kCold, kFunction + 0x16, 0x2000, kFunction + 0x14});
   const auto jump = function.jumps().at(0xc);
   CHECK(jump.kind == Kind::table);
-  CHECK(jump.targets == at({0x11, 0x16}));
+  CHECK(jump.targets == Targets{kFunction + 0x11, kFunction + 0x16, kCold});
 }
 
 TEST_CASE("a table is found behind another one, and by a mask of its index", "[disasm]") {
