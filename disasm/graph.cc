@@ -102,8 +102,7 @@ class GraphBuilder {
 
   void sort_edges() {
     std::ranges::sort(graph_.edges);
-    const auto rest = std::ranges::unique(graph_.edges);
-    graph_.edges.erase(rest.begin(), rest.end());
+    graph_.edges.erase(std::unique(graph_.edges.begin(), graph_.edges.end()), graph_.edges.end());
   }
 
   bool is_padding_only(std::size_t block) const {

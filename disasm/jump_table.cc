@@ -314,8 +314,7 @@ ComputedJump JumpTables::read(std::size_t index) const {
   }
   if (jump.kind != Kind::table) jump.targets.clear();
   std::ranges::sort(jump.targets);
-  const auto rest = std::ranges::unique(jump.targets);
-  jump.targets.erase(rest.begin(), rest.end());
+  jump.targets.erase(std::unique(jump.targets.begin(), jump.targets.end()), jump.targets.end());
   return jump;
 }
 

@@ -105,8 +105,7 @@ void FileCode::find_jumps_between() {
     }
   }
   std::ranges::sort(*entered_);
-  const auto rest = std::ranges::unique(*entered_);
-  entered_->erase(rest.begin(), rest.end());
+  entered_->erase(std::unique(entered_->begin(), entered_->end()), entered_->end());
 }
 
 disasm::Graph FileCode::graph(const unwind::FunctionBounds& function) {
