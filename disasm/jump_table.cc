@@ -9,7 +9,7 @@
 namespace causalctl::disasm {
 namespace {
 
-constexpr std::size_t kMostSteps = 400;  // backwards
+constexpr std::size_t kMostStepsStraight = 400;  // backwards
 constexpr std::size_t kMostStepsToBound = 64;
 constexpr std::size_t kPlacesOfByte = 256;  // that an index of one byte can choose
 constexpr int kMostCopies = 4;              // of one register to another
@@ -47,6 +47,7 @@ std::map<std::size_t, ComputedJump> JumpTables::read_all() {
     for (auto& [index, jump] : all) {
       if (jump.kind != Kind::unknown) continue;
       jump = read(index);
+      if (steps_left_ == 0) jump = {};  // not all ways were followed
       for (const Address target : jump.targets) more.emplace_back(target, index);
     }
     jumps_to_.insert(jumps_to_.end(), more.begin(), more.end());
@@ -87,8 +88,9 @@ std::vector<std::size_t> JumpTables::definitions(Register wanted, std::size_t be
   while (!open.empty()) {
     const std::size_t at = open.back();
     open.pop_back();
-    if (is_seen[at]) continue;
+    if (is_seen[at] || steps_left_ == 0) continue;
     is_seen[at] = true;
+    --steps_left_;
     if (writes_register(code_[at], wanted)) {
       found.push_back(at);
       continue;
@@ -105,7 +107,7 @@ std::optional<std::size_t> JumpTables::definition(Register wanted, std::size_t b
   const auto all = definitions(wanted, before_index);
   if (all.size() < 2) return all.empty() ? std::nullopt : std::optional(all.front());
   auto at = before(before_index);
-  for (std::size_t step = 0; at && step < kMostSteps; ++step) {
+  for (std::size_t step = 0; at && step < kMostStepsStraight; ++step) {
     if (writes_register(code_[*at], wanted)) return at;
     at = before(*at);
   }
@@ -278,7 +280,7 @@ std::optional<Address> JumpTables::place(const Table& table, std::size_t number)
 std::vector<Address> JumpTables::targets_of(const Table& table) const {
   const Bound bound = bound_of(table);
   std::vector<Address> targets;
-  for (std::size_t i = 0; i < bound.most; ++i) {
+  for (std::size_t i = 0; i < bound.most && steps_left_ > 0; ++i, --steps_left_) {
     const auto target = place(table, i);
     const bool is_own = target && is_within(code_, *target);
     const bool is_place = is_own && index_at(code_, *target);

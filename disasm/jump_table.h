@@ -46,7 +46,8 @@ struct ComputedJump {
 // Reads the tables of one function.
 class JumpTables {
  public:
-  static constexpr std::size_t kMostPlaces = 4096;  // of one table
+  static constexpr std::size_t kMostPlaces = 4096;      // of one table
+  static constexpr std::size_t kMostSteps = 5'000'000;  // for all jumps of a function
 
   // `code` are the function's instructions, in the order of their addresses. Both must stay.
   JumpTables(std::span<const Instruction> code, const Constants& constants);
@@ -95,7 +96,8 @@ class JumpTables {
 
   std::span<const Instruction> code_;
   const Constants& constants_;
-  bool takes_labels_ = false;                              // addresses of its own places
+  bool takes_labels_ = false;  // addresses of its own places
+  mutable std::size_t steps_left_ = kMostSteps;
   std::vector<std::pair<Address, std::size_t>> jumps_to_;  // target, index of the jump; sorted
 };
 

@@ -175,7 +175,7 @@ def test_too_many_calls_say_what_they_cost(options, program, tmp_path):
 
 
 @pytest.mark.parametrize("function, message", [
-    ("", "--count: no function is named"),
+    ("", "--count: the value is empty"),
     ("countde", "no such function; nearest: counted"),
     ("usdt:a:b", "USDT"),
     ("syscall:write", "--count syscall:write: not a place in code"),

@@ -158,6 +158,23 @@ TEST_CASE("jumps through pointers to functions are calls at the end", "[disasm]"
   CHECK(jumps.at(0xc).kind == Kind::unknown);  // an array that the caller has
 }
 
+TEST_CASE("what a function with very many computed jumps costs is bounded", "[disasm]") {
+  // je over the next; jmp rax. All jumps before it lead to each.
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i < 5'000; ++i) {
+    for (const unsigned byte : {0x74, 0x02, 0xff, 0xe0}) {
+      bytes.push_back(static_cast<std::byte>(byte));
+    }
+  }
+  const auto code = Decoder().decode_all(bytes, kFunction);
+  const Constants constants{[](Address) { return std::nullopt; },
+                            [](Address) { return std::nullopt; }, [](Address) { return false; }};
+  const auto all = JumpTables(code, constants).read_all();
+  REQUIRE(all.size() == 5'000);
+  CHECK(all.begin()->second.kind == Kind::tail_call);
+  CHECK(all.rbegin()->second.kind == Kind::unknown);
+}
+
 TEST_CASE("a constant table of functions is no table of places", "[disasm]") {
   //  0: lea rax, [rip + TABLE]; 7: jmp [rax + rdi*8]
   Function function({0x48, 0x8d, 0x05, 0, 0, 0, 0, 0xff, 0x24, 0xf8});
