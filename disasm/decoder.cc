@@ -89,8 +89,8 @@ Operand operand_of(const cs_x86_op& found) {
   return operand;
 }
 
-Instruction instruction_of(const cs_insn& found) {
-  Instruction instruction;
+// Keeps the memory of the strings that `instruction` has.
+void read(const cs_insn& found, Instruction& instruction) {
   instruction.address = found.address;
   instruction.size = static_cast<std::uint8_t>(found.size);
   instruction.mnemonic = found.mnemonic;
@@ -99,19 +99,20 @@ Instruction instruction_of(const cs_insn& found) {
   const cs_detail& detail = *found.detail;
   instruction.operand_count = static_cast<std::uint8_t>(
       std::min<std::size_t>(detail.x86.op_count, Instruction::kMostOperands));
+  instruction.all_operands = {};
   for (std::size_t i = 0; i < instruction.operand_count; ++i) {
     instruction.all_operands[i] = operand_of(detail.x86.operands[i]);
   }
+  instruction.implied_writes = instruction.flow == Flow::call ? kCallClobbers : 0;
   for (std::size_t i = 0; i < detail.regs_write_count; ++i) {
     const Register number = number_of(detail.regs_write[i]);
     if (number < kRip) instruction.implied_writes |= 1U << number;
   }
-  if (instruction.flow == Flow::call) instruction.implied_writes |= kCallClobbers;
   const bool goes = instruction.flow == Flow::call || jumps(instruction);
-  if (goes && detail.x86.op_count == 1 && detail.x86.operands[0].type == X86_OP_IMM) {
-    instruction.target = static_cast<Address>(detail.x86.operands[0].imm);
-  }
-  return instruction;
+  const bool is_direct =
+      goes && detail.x86.op_count == 1 && detail.x86.operands[0].type == X86_OP_IMM;
+  instruction.target.reset();
+  if (is_direct) instruction.target = static_cast<Address>(detail.x86.operands[0].imm);
 }
 
 }  // namespace
@@ -148,16 +149,28 @@ Decoder::~Decoder() = default;
 
 std::optional<Instruction> Decoder::decode(std::span<const std::byte> code, Address address) {
   if (!impl_->next(code, address)) return std::nullopt;
-  return instruction_of(*impl_->instruction);
+  Instruction instruction;
+  read(*impl_->instruction, instruction);
+  return instruction;
+}
+
+void Decoder::for_each(std::span<const std::byte> code, Address address,
+                       const std::function<void(const Instruction&)>& visit) {
+  Instruction instruction;
+  for (std::size_t at = 0; at < code.size();) {
+    if (!impl_->next(code.subspan(at), address + at)) {
+      ++at;
+      continue;
+    }
+    read(*impl_->instruction, instruction);
+    visit(instruction);
+    at += instruction.size;
+  }
 }
 
 std::vector<Instruction> Decoder::decode_all(std::span<const std::byte> code, Address address) {
   std::vector<Instruction> instructions;
-  for (std::size_t at = 0; at < code.size();) {
-    const bool is_one = impl_->next(code.subspan(at), address + at);
-    if (is_one) instructions.push_back(instruction_of(*impl_->instruction));
-    at += is_one ? impl_->instruction->size : 1;
-  }
+  for_each(code, address, [&](const Instruction& each) { instructions.push_back(each); });
   return instructions;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,8 +24,12 @@ class Decoder {
   // none.
   std::optional<Instruction> decode(std::span<const std::byte> code, Address address);
 
-  // Returns all instructions of `code`, which begins with one at `address`, in the order of their
-  // addresses. Decoding begins anew behind a byte that is no instruction.
+  // Calls `visit` with each instruction of `code`, which begins with one at `address`, in the order
+  // of their addresses. Decoding begins anew behind a byte that is no instruction.
+  void for_each(std::span<const std::byte> code, Address address,
+                const std::function<void(const Instruction&)>& visit);
+
+  // Returns all of these, of some 200 bytes each.
   std::vector<Instruction> decode_all(std::span<const std::byte> code, Address address);
 
   // Returns whether decoding from `start` (a known boundary, such as a function's entry) reaches

@@ -11,9 +11,12 @@
 #include "controller/base/procfs.h"
 #include "controller/progress/boundary.h"
 #include "disasm/decoder.h"
+#include "unwind/tables/elf_image.h"
 
 namespace causalctl::progress {
 namespace {
+
+using unwind::kPageBytes;
 
 constexpr std::size_t kMostDecodedBytes = 256 << 10;
 
@@ -24,12 +27,11 @@ class Words {
 
   template <typename Word>
   std::optional<Word> at(Address address) {
-    constexpr Address kPage = 4096;
-    const Address begin = address / kPage * kPage;
-    if (address - begin + sizeof(Word) > kPage) return std::nullopt;  // tables are aligned
+    const Address begin = address / kPageBytes * kPageBytes;
+    if (address - begin + sizeof(Word) > kPageBytes) return std::nullopt;  // tables are aligned
     const auto [page, is_new] = pages_.try_emplace(begin);
-    if (is_new) page->second = read_memory(target_, begin, kPage);
-    if (page->second.size() < kPage) return std::nullopt;
+    if (is_new) page->second = read_memory(target_, begin, kPageBytes);
+    if (page->second.size() < kPageBytes) return std::nullopt;
     Word word;
     std::memcpy(&word, page->second.data() + (address - begin), sizeof word);
     return word;

@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -27,6 +26,7 @@
 #include "controller/continuous/code/file_code.h"
 #include "controller/continuous/record/database.h"
 #include "disasm/classes.h"
+#include "tests/support/exact_executions.h"
 #include "unwind/modules/load_segments.h"
 
 namespace causalctl {
@@ -48,33 +48,23 @@ struct Function {
 };
 
 struct Program {
-  std::deque<std::string> files;  // which graphs do not need any more, but code of them does
   std::vector<Function> functions;
   double samples = 0, counted = 0, outside = 0;  // all, on counted instructions, in no function
 };
-
-// callgrind counts the iterations of a repeated instruction, with a jump onto itself after each.
-double executions_of(const ExactCounts& counts, const disasm::Instruction& instruction) {
-  const auto found = counts.instructions.find(instruction.address);
-  if (found == counts.instructions.end()) return 0;
-  const auto again = counts.jumps.find({instruction.address, instruction.address});
-  const bool repeats = instruction.mnemonic.starts_with("rep") && again != counts.jumps.end();
-  return static_cast<double>(found->second) - (repeats ? static_cast<double>(again->second) : 0);
-}
 
 double passes_of(const ExactCounts& counts, const disasm::Graph& graph, const disasm::Edge& edge) {
   if (edge.from == disasm::kOutside || edge.to == disasm::kOutside) return 0;
   const disasm::Instruction& last = graph.code_of(graph.blocks[edge.from]).back();
   const disasm::Instruction& first = graph.code_of(graph.blocks[edge.to]).front();
-  double passes = 0, by_jump = 0;
-  auto jump = counts.jumps.lower_bound({last.address, 0});
-  for (; jump != counts.jumps.end() && jump->first.from == last.address; ++jump) {
-    if (jump->first.to == last.address && last.mnemonic.starts_with("rep")) continue;
-    by_jump += static_cast<double>(jump->second);
-    if (jump->first.to == first.address) passes += static_cast<double>(jump->second);
-  }
+  std::uint64_t passes = 0, by_jump = 0;
+  for_each_jump(counts, last, [&](const continuous::Jump& jump, std::uint64_t count) {
+    by_jump += count;
+    if (jump.to == first.address) passes += count;
+  });
   const bool goes_on = last.next() == first.address && disasm::continues(last);
-  return goes_on ? passes + std::max(0.0, executions_of(counts, last) - by_jump) : passes;
+  const std::uint64_t executed = executions_of(counts, last);
+  if (goes_on && executed > by_jump) passes += executed - by_jump;
+  return static_cast<double>(passes);
 }
 
 using Places = std::map<Address, double>;  // samples by link-time address
@@ -102,7 +92,8 @@ Function function_of(disasm::Graph graph, const Places& places, const ExactCount
     if (const auto block = graph.block_at(address)) function.samples[*block] += samples;
   }
   for (const disasm::Block& block : graph.blocks) {
-    function.executions.push_back(executions_of(exact, graph.code_of(block).front()));
+    const auto executed = executions_of(exact, graph.code_of(block).front());
+    function.executions.push_back(static_cast<double>(executed));
   }
   for (const disasm::Edge& edge : graph.edges) {
     function.passes.push_back(passes_of(exact, graph, edge));
@@ -113,9 +104,9 @@ Function function_of(disasm::Graph graph, const Places& places, const ExactCount
 
 void add_file(Program& program, const continuous::Image& image, const continuous::Counts& counts,
               const ExactCounts& exact) {
-  auto text = read_whole(open_regular(image.path), kMostBytes);
+  const auto text = read_whole(open_regular(image.path), kMostBytes);
   if (!text) throw Error(image.path + ": it cannot be read");
-  const auto bytes = std::as_bytes(std::span(program.files.emplace_back(std::move(*text))));
+  const auto bytes = std::as_bytes(std::span(*text));
   continuous::FileCode code((unwind::ElfImage(bytes)));
   std::map<Address, Places> by_function;
   for (const auto& [address, samples] : places_of(bytes, counts)) {

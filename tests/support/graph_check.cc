@@ -20,6 +20,7 @@
 #include "controller/base/whole_file.h"
 #include "controller/continuous/code/file_code.h"
 #include "controller/continuous/counts/callgrind_file.h"
+#include "tests/support/exact_executions.h"
 
 namespace causalctl {
 namespace {
@@ -56,13 +57,8 @@ class FunctionCheck {
   }
 
  private:
-  // callgrind counts the iterations of a repeated instruction, with a jump onto itself after each.
   std::uint64_t executions(const disasm::Instruction& instruction) const {
-    const auto found = counts_.instructions.find(instruction.address);
-    if (found == counts_.instructions.end()) return 0;
-    const auto again = counts_.jumps.find({instruction.address, instruction.address});
-    const bool repeats = instruction.mnemonic.starts_with("rep") && again != counts_.jumps.end();
-    return repeats ? found->second - std::min(found->second, again->second) : found->second;
+    return executions_of(counts_, instruction);
   }
 
   void check_block(std::size_t block) {
@@ -71,15 +67,12 @@ class FunctionCheck {
     for (const auto& each : code) misfit_.uneven += difference(executions(each), first);
     std::uint64_t left_by_jump = 0;
     for (const auto& each : code) {
-      auto jump = counts_.jumps.lower_bound({each.address, 0});
-      for (; jump != counts_.jumps.end() && jump->first.from == each.address; ++jump) {
-        if (jump->first.to == each.address && each.mnemonic.starts_with("rep")) continue;
-        misfit_.jumps += jump->second;
-        left_by_jump += jump->second;
-        if (!follow(block, jump->first, jump->second, &each == &code.back())) {
-          misfit_.missing_jumps += jump->second;
-        }
-      }
+      for_each_jump(counts_, each, [&](const Jump& jump, std::uint64_t count) {
+        misfit_.jumps += count;
+        left_by_jump += count;
+        const bool is_edge = follow(block, jump, count, &each == &code.back());
+        if (!is_edge) misfit_.missing_jumps += count;
+      });
     }
     const std::uint64_t last = executions(code.back());
     const bool goes_on = disasm::continues(code.back()) && block + 1 < graph_.blocks.size();

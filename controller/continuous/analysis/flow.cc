@@ -19,7 +19,6 @@ constexpr double kDeviationOfGuess = 1.6;
 constexpr double kLastStage = 1e-5;
 constexpr int kStepsOfStage = 30;
 constexpr int kStepsOfLastStage = 100;
-constexpr int kMostPasses = 6;
 // An exact count that is fitted so well is met: the rest is rounding.
 constexpr double kMet = 1e-6;
 
@@ -33,9 +32,9 @@ class Estimate {
     find_determined();
   }
 
-  Frequencies frequencies(std::span<const KnownCount> known, std::span<const double> guesses) {
+  Frequencies frequencies(std::span<const KnownCount> known) {
     const Network currents(problem_.network.vertices, live_arcs_);
-    const bool is_solved = !currents.is_too_dense() && solve(currents, guesses);
+    const bool is_solved = !currents.is_too_dense() && solve(currents);
     if (currents.is_too_dense()) flows_ = guessed_flows();
     find_fit();
     find_exact();
@@ -63,33 +62,15 @@ class Estimate {
     }
   }
 
-  // Returns whether it converged. What counts determine becomes a guess, until it stays: then it is
-  // not pulled, and ways of which nothing is known have the right size.
-  bool solve(const Network& currents, std::span<const double> guesses) {
+  // Returns whether it converged.
+  bool solve(const Network& currents) {
     FlowSolution solution(problem_, currents);
     for (double stage = 1; stage > 1.5 * kLastStage; stage /= 10) {
       solution.solve(stage, kStepsOfStage);
     }
-    bool is_solved = solution.solve(kLastStage, kStepsOfLastStage);
-    for (int pass = 0; pass < kMostPasses; ++pass) {
-      flows_ = solution.flows();
-      std::vector<double> anchors = first_anchors(problem_, guesses);
-      for (const std::size_t arc : problem_.live) {
-        if (is_determined_[arc]) anchors[arc] = flows_[arc];
-      }
-      set_guesses(problem_, std::move(anchors));
-      is_solved = solution.solve(kLastStage, kStepsOfLastStage);
-      if (has_stayed(solution.flows())) break;
-    }
+    const bool is_solved = solution.solve(kLastStage, kStepsOfLastStage);
     flows_ = solution.flows();
     return is_solved;
-  }
-
-  // What counts determine is as in flows_, but for what can be neglected.
-  bool has_stayed(const std::vector<double>& flows) const {
-    return std::all_of(problem_.live.begin(), problem_.live.end(), [&](std::size_t arc) {
-      return !is_determined_[arc] || std::abs(flows[arc] - flows_[arc]) <= kMet * flows_[arc];
-    });
   }
 
   std::vector<double> guessed_flows() const {
@@ -208,7 +189,7 @@ class Estimate {
 
 Frequencies estimate_frequencies(const FlowGraph& graph, std::span<const KnownCount> known,
                                  std::span<const double> guesses) {
-  return Estimate(flow_problem(graph, known, guesses)).frequencies(known, guesses);
+  return Estimate(flow_problem(graph, known, guesses)).frequencies(known);
 }
 
 }  // namespace causalctl::continuous

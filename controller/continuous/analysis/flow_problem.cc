@@ -206,6 +206,45 @@ class GuessesOfNodes {
   std::vector<double> guesses_;
 };
 
+// Returns what counts and the guesses for nodes tell, by arc; 0 for others.
+std::vector<double> anchors_of(const FlowProblem& problem, std::span<const double> guesses) {
+  std::vector<double> anchors(problem.network.arcs.size());
+  for (std::size_t arc = 0; arc < anchors.size(); ++arc) {
+    if (const auto& count = problem.counts[arc]) {
+      anchors[arc] = std::max(count->value, count->deviation);
+    } else if (arc < guesses.size() && is_guess(guesses[arc])) {
+      anchors[arc] = guesses[arc];
+    }
+  }
+  return anchors;
+}
+
+// Sets the guesses of all live arcs: the anchors and, for others, what follows from their
+// neighbours as if all ways were alike.
+void set_guesses(FlowProblem& problem, std::vector<double> anchors) {
+  const auto& arcs = problem.network.arcs;
+  const std::size_t counted = problem.nodes + problem.edges;
+  const GuessesOfNodes of_nodes(problem, anchors);
+  problem.weights.assign(arcs.size(), kWeightOfNeighbours);
+  for (std::size_t node = 0; node < problem.nodes; ++node) {
+    if (anchors[node] > 0) problem.weights[node] = 1;
+  }
+  problem.guesses = std::move(anchors);
+  for (const std::size_t arc : problem.live) {
+    double& guess = problem.guesses[arc];
+    if (guess > 0) continue;
+    const std::size_t from = node_of(arcs[arc].from), to = node_of(arcs[arc].to);
+    if (arc < problem.nodes) {
+      guess = of_nodes.at(arc);
+    } else if (arc < counted) {
+      guess = std::sqrt(of_nodes.out_of(from) * of_nodes.into(to));
+    } else {
+      guess = kShareOfLacking * of_nodes.at(from == 0 ? to : from);
+    }
+    if (!is_guess(guess)) guess = 1;
+  }
+}
+
 }  // namespace
 
 FlowProblem flow_problem(const FlowGraph& graph, std::span<const KnownCount> known,
@@ -234,44 +273,8 @@ FlowProblem flow_problem(const FlowGraph& graph, std::span<const KnownCount> kno
   for (std::size_t arc = 0; arc < problem.is_live.size(); ++arc) {
     if (problem.is_live[arc]) problem.live.push_back(arc);
   }
-  set_guesses(problem, first_anchors(problem, guesses));
+  set_guesses(problem, anchors_of(problem, guesses));
   return problem;
-}
-
-std::vector<double> first_anchors(const FlowProblem& problem, std::span<const double> guesses) {
-  std::vector<double> anchors(problem.network.arcs.size());
-  for (std::size_t arc = 0; arc < anchors.size(); ++arc) {
-    if (const auto& count = problem.counts[arc]) {
-      anchors[arc] = std::max(count->value, count->deviation);
-    } else if (arc < guesses.size() && is_guess(guesses[arc])) {
-      anchors[arc] = guesses[arc];
-    }
-  }
-  return anchors;
-}
-
-void set_guesses(FlowProblem& problem, std::vector<double> anchors) {
-  const auto& arcs = problem.network.arcs;
-  const std::size_t counted = problem.nodes + problem.edges;
-  const GuessesOfNodes of_nodes(problem, anchors);
-  problem.weights.assign(arcs.size(), kWeightOfNeighbours);
-  for (std::size_t node = 0; node < problem.nodes; ++node) {
-    if (anchors[node] > 0) problem.weights[node] = 1;
-  }
-  problem.guesses = std::move(anchors);
-  for (const std::size_t arc : problem.live) {
-    double& guess = problem.guesses[arc];
-    if (guess > 0) continue;
-    const std::size_t from = node_of(arcs[arc].from), to = node_of(arcs[arc].to);
-    if (arc < problem.nodes) {
-      guess = of_nodes.at(arc);
-    } else if (arc < counted) {
-      guess = std::sqrt(of_nodes.out_of(from) * of_nodes.into(to));
-    } else {
-      guess = kShareOfLacking * of_nodes.at(from == 0 ? to : from);
-    }
-    if (!is_guess(guess)) guess = 1;
-  }
 }
 
 }  // namespace causalctl::continuous

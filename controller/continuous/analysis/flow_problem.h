@@ -34,11 +34,4 @@ struct FlowProblem {
 FlowProblem flow_problem(const FlowGraph& graph, std::span<const KnownCount> known,
                          std::span<const double> guesses);
 
-// Sets the guesses of all live arcs: `anchors` has those that are known, by arc, and 0 for others,
-// which follow from their neighbours as if all ways were alike.
-void set_guesses(FlowProblem& problem, std::vector<double> anchors);
-
-// Returns the anchors that counts and the guesses for nodes make.
-std::vector<double> first_anchors(const FlowProblem& problem, std::span<const double> guesses);
-
 }  // namespace causalctl::continuous

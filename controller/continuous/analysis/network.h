@@ -66,7 +66,7 @@ class Network {
   std::vector<std::uint32_t> pairs_;        // links
   std::vector<std::uint32_t> link_starts_;  // by link: the vertex that is eliminated first
   std::vector<Arc> arcs_;
-  std::vector<std::uint32_t> link_of_arc_;  // kNone: both ends are the same vertex
+  std::vector<std::uint32_t> link_of_arc_;  // kNoLink: both ends are the same vertex
 };
 
 }  // namespace causalctl::continuous

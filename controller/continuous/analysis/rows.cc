@@ -80,8 +80,7 @@ std::string about_interrupts(const Rows& rows) {
   if (names.empty() || share < kShareToTell) return {};
   return fmt::format(
       "{:.1f} % of the samples are where the kernel lets interrupts in again ({}): the time of "
-      "code "
-      "before them counts there",
+      "code before them counts there",
       100 * share, printable_list(names));
 }
 

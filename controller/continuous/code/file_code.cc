@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 
 namespace causalctl::continuous {
 namespace {
@@ -22,15 +21,8 @@ std::vector<Record> records_of(const std::optional<unwind::ImageBytes>& section)
 
 }  // namespace
 
-FileCode::FileCode(const unwind::ElfImage& image) : image_(image), code_(image.code_segments()) {
-  const auto described = unwind::described_functions(image);
-  for (const auto& range : described.ranges()) {
-    // Entries that overlap are of a damaged table, or of two tools.
-    const bool overlaps = !functions_.empty() && range.low < functions_.back().high;
-    if (!overlaps && !bytes({range.low, range.high}).empty()) {
-      functions_.push_back({range.low, range.high});
-    }
-  }
+FileCode::FileCode(const unwind::ElfImage& image)
+    : image_(image), code_(image.code_segments()), functions_(unwind::described_functions(image)) {
   read_relocations();
   read_packed_relocations();
 }
@@ -66,7 +58,7 @@ void FileCode::read_packed_relocations() {
   }
 }
 
-std::span<const std::byte> FileCode::bytes(const unwind::FunctionBounds& function) const {
+std::span<const std::byte> FileCode::bytes(const Function& function) const {
   for (const auto& segment : code_) {
     if (function.low < segment.address) continue;
     const Address at = function.low - segment.address;
@@ -77,18 +69,6 @@ std::span<const std::byte> FileCode::bytes(const unwind::FunctionBounds& functio
   return {};
 }
 
-std::optional<unwind::FunctionBounds> FileCode::function_at(Address address) const {
-  const auto after =
-      std::ranges::upper_bound(functions_, address, {}, &unwind::FunctionBounds::low);
-  if (after == functions_.begin()) return std::nullopt;
-  const auto& found = *std::prev(after);
-  return address < found.high ? std::optional(found) : std::nullopt;
-}
-
-std::vector<disasm::Instruction> FileCode::instructions(const unwind::FunctionBounds& function) {
-  return decoder_.decode_all(bytes(function), function.low);
-}
-
 std::optional<Address> FileCode::pointer(Address address) const {
   const auto relocated = pointers_.find(address);
   if (relocated != pointers_.end()) return relocated->second;
@@ -97,26 +77,27 @@ std::optional<Address> FileCode::pointer(Address address) const {
 
 void FileCode::find_jumps_between() {
   entered_.emplace();
-  for (const auto& function : functions_) {
-    for (const auto& each : instructions(function)) {
-      if (!jumps(each) || !each.target) continue;
+  for (const Function& function : functions()) {
+    decoder_.for_each(bytes(function), function.low, [&](const disasm::Instruction& each) {
+      if (!jumps(each) || !each.target) return;
       const bool is_own = *each.target >= function.low && *each.target < function.high;
       if (!is_own) entered_->push_back(*each.target);
-    }
+    });
   }
   std::ranges::sort(*entered_);
   entered_->erase(std::unique(entered_->begin(), entered_->end()), entered_->end());
 }
 
-disasm::Graph FileCode::graph(const unwind::FunctionBounds& function) {
+disasm::Graph FileCode::graph(const Function& function) {
   if (!entered_) find_jumps_between();
   const auto first = std::ranges::lower_bound(*entered_, function.low);
   const auto last = std::ranges::lower_bound(*entered_, function.high);
   const disasm::Constants constants{
       [this](Address address) { return image_.read<std::int32_t>(address); },
       [this](Address address) { return pointer(address); },
-      [this](Address address) { return function_at(address).has_value(); }};
-  return disasm::graph_of(instructions(function), {first, last}, constants);
+      [this](Address address) { return function_at(address) != nullptr; }};
+  return disasm::graph_of(decoder_.decode_all(bytes(function), function.low), {first, last},
+                          constants);
 }
 
 }  // namespace causalctl::continuous

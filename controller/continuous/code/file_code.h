@@ -15,22 +15,25 @@
 #include "disasm/graph.h"
 #include "unwind/tables/elf_image.h"
 #include "unwind/tables/function_bounds.h"
+#include "unwind/tables/range_map.h"
 
 namespace causalctl::continuous {
 
 class FileCode {
  public:
+  using Functions = unwind::RangeMap<unwind::NoValue>;
+  using Function = Functions::Range;
+
   explicit FileCode(const unwind::ElfImage& image);  // whose file is borrowed
 
   // In the order of their addresses.
-  std::span<const unwind::FunctionBounds> functions() const { return functions_; }
-  std::optional<unwind::FunctionBounds> function_at(Address address) const;
-  std::vector<disasm::Instruction> instructions(const unwind::FunctionBounds& function);
+  const std::vector<Function>& functions() const { return functions_.ranges(); }
+  const Function* function_at(Address address) const { return functions_.find(address); }
   // Decodes all functions when it is first called, because any of them may jump into this one.
-  disasm::Graph graph(const unwind::FunctionBounds& function);
+  disasm::Graph graph(const Function& function);
 
  private:
-  std::span<const std::byte> bytes(const unwind::FunctionBounds& function) const;
+  std::span<const std::byte> bytes(const Function& function) const;
   void read_relocations();
   void read_packed_relocations();
   void find_jumps_between();
@@ -38,7 +41,7 @@ class FileCode {
 
   unwind::ElfImage image_;
   std::vector<unwind::ImageBytes> code_;
-  std::vector<unwind::FunctionBounds> functions_;
+  Functions functions_;
   std::map<Address, Address> pointers_;          // that the loader writes, by where
   std::optional<std::vector<Address>> entered_;  // to which other functions jump; sorted
   disasm::Decoder decoder_;

@@ -18,12 +18,12 @@
 #include "controller/continuous/counts/callgrind_file.h"
 #include "disasm/decoder.h"
 #include "unwind/modules/module_file.h"
+#include "unwind/tables/elf_image.h"
 
 namespace causalctl::continuous {
 namespace {
 
 constexpr std::size_t kLongestInstruction = 15;
-constexpr Address kPage = 4096;
 
 struct Object {
   std::string path;
@@ -73,7 +73,7 @@ void add_ranges(std::vector<Range>& ranges, disasm::Decoder& decoder, const Obje
   for (const Jump& call : calls) {
     const auto target = direct_target(decoder, object.file, call.from);
     if (!target || segment_at(object.file, *target) == nullptr) continue;
-    if ((call.to - *target) % kPage == 0) biases.insert(call.to - *target);
+    if ((call.to - *target) % unwind::kPageBytes == 0) biases.insert(call.to - *target);
   }
   for (const Address bias : biases) {
     for (const auto& segment : object.file.segments) {
