@@ -6,7 +6,7 @@ import signal
 import time
 
 import fixture
-from attaching import A_LINE, ENDLESS, FIGURE1, SHORT, halved, profiled
+from attaching import A_LINE, ENDLESS, FIGURE1, SHORT, figure1, halved, profiled
 from case import (Case, expect, experiments_of, kept_experiments, line_of, log_complete,
                   log_ends_with, patterns, records_in)
 from during import PATIENCE, end, interrupt, so_far
@@ -290,8 +290,9 @@ CASES = [
     Case("run_killed_while_it_loads", ("run", "--progress", "main", "--", "{targets}/slow_start"),
          exit=(-signal.SIGKILL,), during=kill_while_it_loads,
          counts_nothing="it is killed before a profile begins"),
+    # It ends with a round, and once causalctl is interrupted it waits 300 ms for the program.
     Case("run_static_pie", ("run", "--progress", "round_done", "--duration", ENDLESS, *SHORT, "-o",
-                            "{log}", "--", "{targets}/figure1_static_pie"),
+                            "{log}", "--", *figure1("figure1_static_pie")),
          during=end_when_profiled, alone=True,
          stdout=patterns(r"^round_done: [1-9]\d* visits", r"^rounds [1-9]\d*$", "^eintr 0$",
                          r"figure1\.c:\d+"),
