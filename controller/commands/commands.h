@@ -10,6 +10,7 @@ void add_ab(CLI::App& app, Command& selected);
 void add_attach(CLI::App& app, Command& selected);
 // `program`: the words after `--`.
 void add_run(CLI::App& app, Command& selected, std::vector<std::string> program);
+void add_calc(CLI::App& app, Command& selected);
 void add_callpath(CLI::App& app, Command& selected, std::vector<std::string> program);
 void add_db(CLI::App& app, Command& selected);
 void add_diff(CLI::App& app, Command& selected);

@@ -220,6 +220,15 @@ std::uint64_t visits_of(const std::vector<continuous::Epoch>& epochs, const std:
   return visits;
 }
 
+std::vector<report::continuous::EpochHead> heads_of(const std::vector<continuous::Epoch>& epochs) {
+  std::vector<report::continuous::EpochHead> heads;
+  for (const continuous::Epoch& epoch : epochs) {
+    heads.push_back({epoch.id, epoch.name, continuous::time_text(epoch.begin_ns),
+                     continuous::time_text(epoch.end_ns), epoch.recorded_ns});
+  }
+  return heads;
+}
+
 std::vector<std::string> warnings_of(const continuous::Losses& losses, std::uint64_t samples) {
   std::vector<std::string> warnings;
   const auto count = [&losses](const char* kind) {

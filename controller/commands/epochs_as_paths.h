@@ -8,6 +8,7 @@
 
 #include "controller/callpath/record/log.h"
 #include "controller/continuous/record/database.h"
+#include "controller/report/continuous/model.h"
 
 namespace causalctl::commands {
 
@@ -39,6 +40,9 @@ void require_label(const std::vector<ChosenHost>& hosts, const std::string& labe
 // Returns how often the point was visited in these epochs. Throws UsageError, which tells the
 // points that there are, if it was not counted in all of them.
 std::uint64_t visits_of(const std::vector<continuous::Epoch>& epochs, const std::string& point);
+
+// Returns when they were, for a report. Times are local.
+std::vector<report::continuous::EpochHead> heads_of(const std::vector<continuous::Epoch>& epochs);
 
 // What epochs lost, and what is not known of them, a sentence each.
 std::vector<std::string> warnings_of(const continuous::Losses& losses, std::uint64_t samples);

@@ -52,12 +52,11 @@ shown::ProfileTable table_of(const ChosenHost& host, const ProfArguments& argume
   table.host = host.database.host().name;
   table.event = "cpu";
   table.by = arguments.by;
+  table.epochs = heads_of(host.epochs);
   continuous::Losses losses;
   std::vector<std::int64_t> chosen;
   for (const continuous::Epoch& epoch : host.epochs) {
     chosen.push_back(epoch.id);
-    table.epochs.push_back({epoch.id, epoch.name, continuous::time_text(epoch.begin_ns),
-                            continuous::time_text(epoch.end_ns), epoch.recorded_ns});
     for (const auto& [kind, count] : epoch.losses) losses[kind] += count;
   }
   continuous::FileNames names(host.database);

@@ -22,11 +22,11 @@
 #include "controller/base/error.h"
 #include "controller/base/regular_file.h"
 #include "controller/base/whole_file.h"
+#include "controller/continuous/analysis/executions.h"
 #include "controller/continuous/analysis/flow.h"
 #include "controller/continuous/code/file_code.h"
 #include "controller/continuous/record/database.h"
 #include "disasm/classes.h"
-#include "tests/support/exact_executions.h"
 #include "unwind/modules/load_segments.h"
 
 namespace causalctl {
@@ -51,21 +51,6 @@ struct Program {
   std::vector<Function> functions;
   double samples = 0, counted = 0, outside = 0;  // all, on counted instructions, in no function
 };
-
-double passes_of(const ExactCounts& counts, const disasm::Graph& graph, const disasm::Edge& edge) {
-  if (edge.from == disasm::kOutside || edge.to == disasm::kOutside) return 0;
-  const disasm::Instruction& last = graph.code_of(graph.blocks[edge.from]).back();
-  const disasm::Instruction& first = graph.code_of(graph.blocks[edge.to]).front();
-  std::uint64_t passes = 0, by_jump = 0;
-  for_each_jump(counts, last, [&](const continuous::Jump& jump, std::uint64_t count) {
-    by_jump += count;
-    if (jump.to == first.address) passes += count;
-  });
-  const bool goes_on = last.next() == first.address && disasm::continues(last);
-  const std::uint64_t executed = executions_of(counts, last);
-  if (goes_on && executed > by_jump) passes += executed - by_jump;
-  return static_cast<double>(passes);
-}
 
 using Places = std::map<Address, double>;  // samples by link-time address
 
@@ -96,7 +81,7 @@ Function function_of(disasm::Graph graph, const Places& places, const ExactCount
     function.executions.push_back(static_cast<double>(executed));
   }
   for (const disasm::Edge& edge : graph.edges) {
-    function.passes.push_back(passes_of(exact, graph, edge));
+    function.passes.push_back(static_cast<double>(passes_of(exact, graph, edge)));
   }
   function.graph = std::move(graph);
   return function;

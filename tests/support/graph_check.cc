@@ -18,9 +18,9 @@
 #include "controller/base/error.h"
 #include "controller/base/regular_file.h"
 #include "controller/base/whole_file.h"
+#include "controller/continuous/analysis/executions.h"
 #include "controller/continuous/code/file_code.h"
 #include "controller/continuous/counts/callgrind_file.h"
-#include "tests/support/exact_executions.h"
 
 namespace causalctl {
 namespace {

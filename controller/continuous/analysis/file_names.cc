@@ -6,7 +6,6 @@
 
 #include "controller/base/base_name.h"
 #include "controller/base/log.h"
-#include "controller/base/whole_file.h"
 
 namespace causalctl::continuous {
 namespace {
@@ -28,29 +27,18 @@ FileNames::Known& FileNames::known(const Image& image) {
   known.stored = database_.names(image);
   if (image.kind != ImageKind::file || image.build_id.empty()) return known;
   try {
-    open(image, known);
-    if (known.file.fd) known.symbolizer = std::make_unique<unwind::Symbolizer>(known.file);
+    known.image = open_image(database_, image);
+    const unwind::ModuleFile& file = known.image.file;
+    if (file.fd) known.symbolizer = std::make_unique<unwind::Symbolizer>(file);
   } catch (const std::exception& error) {  // a broken file must not end the report
     log::verbose("{}: {}", image.path, error.what());
   }
   return known;
 }
 
-// Leaves it closed if there is none.
-void FileNames::open(const Image& image, Known& known) const {
-  known.file = unwind::open_module_file(image.path);
-  const bool is_same = padded_build_id(known.file.build_id) == padded_build_id(image.build_id);
-  if (known.file.fd && is_same) return;
-  known.file = {};
-  const std::string kept = database_.kept(image);
-  if (kept.empty()) return;
-  known.copy = memory_file("causalctl", kept);
-  known.file = unwind::open_module_file(fmt::format("/proc/self/fd/{}", known.copy.get()));
-}
-
 // Of functions that were inlined, the one that has them.
 std::optional<FunctionAt> FileNames::in_file(Known& known, Address offset) {
-  const auto link = known.file.link_address(offset);
+  const auto link = known.image.file.link_address(offset);
   const auto place = link ? known.symbolizer->find_offset("", *link) : std::nullopt;
   if (!place) return std::nullopt;
   const auto frames = known.symbolizer->frames(place->address);
@@ -64,7 +52,7 @@ std::optional<FunctionAt> FileNames::in_file(Known& known, Address offset) {
 }
 
 FileNames::Code FileNames::code_in_file(Known& known, Address offset) {
-  const auto link = known.file.link_address(offset);
+  const auto link = known.image.file.link_address(offset);
   if (!link) return {offset, {}};
   const auto place = known.symbolizer->find_offset("", *link);
   if (!place) return {*link, {}};
@@ -85,6 +73,33 @@ FileNames::Code FileNames::code(const Image& image, Address offset) {
     code.frames.emplace_back().function = name->text;
   }
   return code;
+}
+
+std::vector<unwind::Frame> FileNames::frames(const Image& image, Address address) {
+  Known& found = known(image);
+  try {
+    const auto place = found.symbolizer ? found.symbolizer->find_offset("", address) : std::nullopt;
+    if (place) return found.symbolizer->frames(place->address);
+  } catch (const std::exception& error) {
+    log::verbose("{}: {}", image.path, error.what());
+  }
+  return {};
+}
+
+std::optional<Address> FileNames::entry(const Image& image, const std::string& point) {
+  Known& found = known(image);
+  if (!found.symbolizer || found.image.file.segments.empty()) return std::nullopt;
+  const std::string file = fmt::format("{}:", base_name(image.path));
+  const std::string function = point.starts_with(file) ? point.substr(file.size()) : point;
+  try {
+    const Address any = found.image.file.segments.front().address;
+    const auto there = found.symbolizer->find_offset("", any);
+    const auto places = found.symbolizer->find_function(function, "");
+    if (there && places.size() == 1) return places.front().address - there->address + any;
+  } catch (const std::exception& error) {
+    log::verbose("{}: {}", point, error.what());
+  }
+  return std::nullopt;
 }
 
 FunctionAt FileNames::line_at(const Image& image, Address offset) {

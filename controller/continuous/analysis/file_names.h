@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "controller/continuous/analysis/image_file.h"
 #include "controller/continuous/analysis/rows.h"
 #include "controller/continuous/record/counts.h"
 #include "controller/continuous/record/database.h"
-#include "unwind/modules/module_file.h"
 #include "unwind/names/symbolizer.h"
 
 namespace causalctl::continuous {
@@ -35,16 +35,20 @@ class FileNames {
   };
   Code code(const Image& image, Address offset);
 
+  // The same by link-time address.
+  std::vector<unwind::Frame> frames(const Image& image, Address address);
+  // Returns the link-time address at which the function begins that `point` names, as "deflate" or
+  // "libz.so.1:deflate"; nullopt if the image has none, or several.
+  std::optional<Address> entry(const Image& image, const std::string& point);
+
  private:
   struct Known {
-    Fd copy;                                         // of a kept file, in memory
-    unwind::ModuleFile file;                         // which the symbolizer needs
+    ImageFile image;                                 // which the symbolizer needs
     std::unique_ptr<unwind::Symbolizer> symbolizer;  // null: there is no such file here
     Names stored;
   };
 
   Known& known(const Image& image);
-  void open(const Image& image, Known& known) const;
   static Code code_in_file(Known& known, Address offset);
   static std::optional<FunctionAt> in_file(Known& known, Address offset);
 

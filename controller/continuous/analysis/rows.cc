@@ -20,21 +20,6 @@ constexpr std::string_view kKernelPath = "[kernel]";
 
 using Key = std::pair<std::string, std::string>;  // name, image
 
-// As many samples of equal weight would tell as much as those that were counted, which stand for
-// different times (Kish, "Survey Sampling", 1965, §8.2). Those of one place are taken to be alike.
-double samples_worth(const Profile& profile, const std::string& event) {
-  double sum = 0, squares = 0;
-  for (const auto& [key, counts] : profile) {
-    if (key.event != event) continue;
-    for (const auto& [offset, count] : counts) {
-      const auto time = static_cast<double>(count.time_ns);
-      sum += time;
-      if (count.samples > 0) squares += time * time / static_cast<double>(count.samples);
-    }
-  }
-  return squares == 0 ? 0 : sum * sum / squares;
-}
-
 void add_functions(const ProfileKey& key, const Counts& counts, const FunctionNames& names,
                    std::map<Key, Count>& sums) {
   FunctionAt function;
@@ -65,6 +50,21 @@ bool lets_interrupts_in(std::string_view function) {
 }
 
 }  // namespace
+
+// Samples stand for different times (Kish, "Survey Sampling", 1965, §8.2). Those of one place are
+// taken to be alike.
+double samples_worth(const Profile& profile, const std::string& event) {
+  double sum = 0, squares = 0;
+  for (const auto& [key, counts] : profile) {
+    if (key.event != event) continue;
+    for (const auto& [offset, count] : counts) {
+      const auto time = static_cast<double>(count.time_ns);
+      sum += time;
+      if (count.samples > 0) squares += time * time / static_cast<double>(count.samples);
+    }
+  }
+  return squares == 0 ? 0 : sum * sum / squares;
+}
 
 std::string about_interrupts(const Rows& rows) {
   constexpr double kShareToTell = 0.05;

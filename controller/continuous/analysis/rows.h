@@ -33,6 +33,9 @@ struct Rows {
   std::vector<Row> rows = {};  // the largest first
 };
 
+// As many independent samples of equal weight would tell as much as those that were counted.
+double samples_worth(const Profile& profile, const std::string& event);
+
 // Sums what was counted of the event. Of lines, `names` names these in place of functions.
 Rows rows_of(const Profile& profile, const std::string& event, By by, const FunctionNames& names);
 

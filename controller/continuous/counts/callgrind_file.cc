@@ -63,7 +63,7 @@ class Parser {
   Positions take_positions(std::string_view& line) const;
   std::uint64_t position_of(std::string_view word, std::uint64_t before) const;
   void count_instruction(Address address, std::uint64_t count);
-  void count_jump(Address from);
+  void count_jump(Address from, Jumps& jumps);
   void require_room();
 
   const std::string& name_;
@@ -257,12 +257,13 @@ void Parser::read_cost(std::string_view line) {
       if (cost > 0) count_instruction(address, cost);
       break;
     case Next::source_of_jump:
-      if (pending_.count > 0) count_jump(address);
+      if (pending_.count > 0) count_jump(address, object_->counts.jumps);
       break;
     case Next::inclusive_cost:
       if (called_ == kNoObject && object_name_ != kNoObject) {
         if (object_->calls_elsewhere.insert({address, pending_.to}).second) require_room();
       }
+      if (called_.empty() || called_ == object_name_) count_jump(address, object_->calls);
       called_.clear();
       break;
   }
@@ -286,8 +287,8 @@ void Parser::count_instruction(Address address, std::uint64_t count) {
   }
 }
 
-void Parser::count_jump(Address from) {
-  const auto [at, is_new] = object_->counts.jumps.try_emplace({from, pending_.to}, 0);
+void Parser::count_jump(Address from, Jumps& jumps) {
+  const auto [at, is_new] = jumps.try_emplace({from, pending_.to}, 0);
   if (is_new) require_room();
   if (!add_within(at->second, pending_.count)) fail("counts add up to more than 63 bits");
 }

@@ -41,6 +41,9 @@ inline constexpr std::size_t kMostCallgrindPlaces = 8'000'000;
 
 struct CallgrindObject {
   ExactCounts counts = {};  // as they are in the file
+  // From instructions to functions of the object. A jump to the beginning of a function, be it its
+  // own, is a call to callgrind.
+  Jumps calls = {};
   // Calls into "???": from the calling instruction, to an address in memory. Of the instructions
   // that lead there directly, each tells how far from its link-time addresses an object lay.
   std::set<Jump> calls_elsewhere = {};

@@ -52,9 +52,9 @@ bool fits(const unwind::ModuleFile& file, const Executions& instructions) {
                      [&file](const auto& each) { return segment_at(file, each.first) != nullptr; });
 }
 
-// Returns where the instruction at a link-time address leads, if it says so itself.
-std::optional<Address> direct_target(disasm::Decoder& decoder, const unwind::ModuleFile& file,
-                                     Address address) {
+// Returns the instruction at a link-time address.
+std::optional<disasm::Instruction> instruction_at(disasm::Decoder& decoder,
+                                                  const unwind::ModuleFile& file, Address address) {
   const unwind::LoadSegment* segment = segment_at(file, address);
   if (segment == nullptr) return std::nullopt;
   std::array<std::byte, kLongestInstruction> code{};
@@ -62,8 +62,15 @@ std::optional<Address> direct_target(disasm::Decoder& decoder, const unwind::Mod
   const ssize_t size = ::pread(file.fd.get(), code.data(), code.size(), static_cast<off_t>(offset));
   if (size <= 0) return std::nullopt;
   const auto bytes = std::span(code).first(static_cast<std::size_t>(size));
-  const auto instruction = decoder.decode(bytes, address);
-  return instruction ? instruction->target : std::nullopt;
+  return decoder.decode(bytes, address);
+}
+
+// Adds those calls that are jumps.
+void add_jumps(disasm::Decoder& decoder, Object& object, const Jumps& calls) {
+  for (const auto& [call, count] : calls) {
+    const auto instruction = instruction_at(decoder, object.file, call.from);
+    if (instruction && disasm::jumps(*instruction)) add(object.counts, {{}, {{call, count}}});
+  }
 }
 
 // Adds where the object's code lay. It is in several places if it was loaded more than once.
@@ -71,7 +78,8 @@ void add_ranges(std::vector<Range>& ranges, disasm::Decoder& decoder, const Obje
                 std::size_t number, const std::set<Jump>& calls) {
   std::set<Address> biases;
   for (const Jump& call : calls) {
-    const auto target = direct_target(decoder, object.file, call.from);
+    const auto caller = instruction_at(decoder, object.file, call.from);
+    const auto target = caller ? caller->target : std::nullopt;  // if it says so itself
     if (!target || segment_at(object.file, *target) == nullptr) continue;
     if ((call.to - *target) % unwind::kPageBytes == 0) biases.insert(call.to - *target);
   }
@@ -171,6 +179,7 @@ void Importer::add_object(const std::string& path, CallgrindObject& counted,
     warn(fmt::format("{} was changed after {} was written: if it is another build, count it anew",
                      printable(path), printable(file)));
   }
+  add_jumps(decoder_, object, counted.calls);
   add_ranges(ranges_, decoder_, object, objects_.size(), counted.calls_elsewhere);
   objects_.push_back(std::move(object));
 }

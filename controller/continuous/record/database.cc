@@ -123,7 +123,11 @@ void make_folder(const std::string& folder) {
 
 Database Database::record(const std::string& folder, const Host& host) {
   make_folder(folder);
-  return take(fmt::format("{}/{}{}", folder, host.name, kEnding), host);
+  Database database = take(fmt::format("{}/{}{}", folder, host.name, kEnding), host);
+  Statement(database.connection_, "INSERT OR REPLACE INTO meta VALUES ('clock_mhz', ?)")
+      .bind(static_cast<std::int64_t>(host.clock_mhz))
+      .run();
+  return database;
 }
 
 Database Database::take(const std::string& path, const Host& host) {
@@ -222,6 +226,7 @@ void Database::create(const Host& host) {
   set("kernel", std::string_view(host.kernel));
   set("processor", std::string_view(host.processor));
   set("cores", static_cast<std::int64_t>(host.cores));
+  set("clock_mhz", static_cast<std::int64_t>(host.clock_mhz));
 }
 
 std::int64_t Database::version() const {
@@ -252,6 +257,7 @@ Host Database::host() const {
     if (key == "kernel") host.kernel = statement.text(1);
     if (key == "processor") host.processor = statement.text(1);
     if (key == "cores") host.cores = static_cast<unsigned>(statement.number(1));
+    if (key == "clock_mhz") host.clock_mhz = static_cast<unsigned>(statement.number(1));
   }
   return host;
 }

@@ -46,6 +46,7 @@ struct Host {
   std::string kernel;  // uname -r
   std::string processor;
   unsigned cores = 0;
+  unsigned clock_mhz = 0;  // cycles of a core in a microsecond; 0: not known
 };
 
 class Database {

@@ -1,6 +1,7 @@
 // `causalctl prof` as JSON (docs/prof-schema.json).
 #include <nlohmann/json.hpp>
 
+#include "controller/report/continuous/heads.h"
 #include "controller/report/continuous/model.h"
 #include "controller/report/json_number.h"
 
@@ -11,7 +12,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
-Json json_of(const ProfileRow& row, const ProfileTable& table) {
+Json json_of_row(const ProfileRow& row, const ProfileTable& table) {
   Json json = {{"name", row.name}};
   if (!row.image.empty()) json["image"] = row.image;
   json["samples"] = row.samples;
@@ -32,16 +33,9 @@ std::string render_json(const ProfileTable& table) {
                {"event", table.event},    {"by", table.by},      {"samples", table.samples},
                {"time_ns", table.time_ns}};
   if (!table.per.empty()) json["per"] = {{"point", table.per}, {"visits", table.visits}};
-  json["epochs"] = Json::array();
-  for (const EpochHead& epoch : table.epochs) {
-    json["epochs"].push_back({{"id", epoch.id},
-                              {"name", epoch.name},
-                              {"begin", epoch.begin},
-                              {"end", epoch.end},
-                              {"recorded_ns", epoch.recorded_ns}});
-  }
+  json["epochs"] = json_of(table.epochs);
   json["rows"] = Json::array();
-  for (const ProfileRow& row : table.rows) json["rows"].push_back(json_of(row, table));
+  for (const ProfileRow& row : table.rows) json["rows"].push_back(json_of_row(row, table));
   json["warnings"] = table.warnings;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

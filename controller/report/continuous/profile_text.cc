@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "controller/report/continuous/heads.h"
 #include "controller/report/continuous/model.h"
 #include "controller/report/continuous/row_name.h"
 #include "controller/report/text.h"
@@ -13,23 +14,13 @@ namespace {
 constexpr std::size_t kNumbers = 46;   // columns that a row's numbers take
 constexpr std::size_t kPerVisit = 11;  // that the time per visit takes besides
 
-std::string seconds(Nanoseconds time_ns) {
-  return fmt::format("{:.2f}", static_cast<double>(time_ns) / kSecond);
-}
-
 std::string per_visit(Nanoseconds time_ns, const ProfileTable& table) {
   return fmt::format(
       "{:.3f}", static_cast<double>(time_ns) / kMicrosecond / static_cast<double>(table.visits));
 }
 
 void add_head(const ProfileTable& table, Text& text) {
-  const EpochHead& first = table.epochs.front();
-  const EpochHead& last = table.epochs.back();
-  Nanoseconds recorded_ns = 0;
-  for (const EpochHead& each : table.epochs) recorded_ns += each.recorded_ns;
-  text.line("{}: {} to {}, {} s recorded{}", printable(table.host), first.begin, last.end,
-            seconds(recorded_ns),
-            table.epochs.size() == 1 ? "" : fmt::format(" in {} epochs", table.epochs.size()));
+  add_epochs(table.host, table.epochs, text);
   text.line("{}: {} samples, {} s on a core", printable(table.event), grouped(table.samples),
             seconds(table.time_ns));
   if (table.visits > 0) {

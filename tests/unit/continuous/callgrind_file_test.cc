@@ -122,6 +122,28 @@ totals: 5
   CHECK(file.objects.at("/bin/program").counts == ExactCounts{{{0x10, 12}}, {{{0x10, 0x10}, 6}}});
 }
 
+// Such a jump may be the end of a loop that begins where its function does.
+TEST_CASE("Calls within an object are kept, because callgrind takes some jumps for calls",
+          "[continuous]") {
+  const CallgrindFile file = read_body(R"(ob=(1) /bin/program
+fn=(1) main
+0x10 0 3
+calls=2 0x10 0 
+* * 6
+cob=(1)
+cfn=(2) other
+calls=4 0x40 0 
+* * 8
+cob=(2) /lib/library.so
+cfn=(3) third
+calls=5 0x80 0 
+* * 8
+totals: 3
+)");
+  CHECK(file.objects.at("/bin/program").calls == Jumps{{{0x10, 0x10}, 2}, {{0x10, 0x40}, 4}});
+  CHECK(file.objects.at("/bin/program").counts.jumps.empty());
+}
+
 TEST_CASE("A call without own cost does not change what positions refer to", "[continuous]") {
   // A part may have the inclusive cost of a function that was called before it began.
   const CallgrindFile file = read_body(R"(ob=(1) /bin/program

@@ -1,0 +1,308 @@
+// `causalctl calc DIR FUNCTION` shows where time goes within a function (dcpicalc of DCPI, §3.2).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/base/base_name.h"
+#include "controller/base/error.h"
+#include "controller/base/number.h"
+#include "controller/base/printable.h"
+#include "controller/base/proportion.h"
+#include "controller/base/whole_file.h"
+#include "controller/commands/commands.h"
+#include "controller/commands/epochs_as_paths.h"
+#include "controller/commands/report.h"
+#include "controller/commands/source_lines.h"
+#include "controller/continuous/analysis/epoch_choice.h"
+#include "controller/continuous/analysis/file_names.h"
+#include "controller/continuous/analysis/function_choice.h"
+#include "controller/continuous/analysis/function_profile.h"
+#include "controller/continuous/analysis/image_file.h"
+#include "controller/continuous/code/file_code.h"
+#include "controller/report/continuous/calc_model.h"
+
+namespace causalctl::commands {
+namespace {
+
+namespace view = report::continuous;
+
+constexpr const char* kEvent = "cpu";
+constexpr std::size_t kMostBytes = std::size_t{1} << 30U;  // of a file with code
+constexpr double kShareToTell = 0.01;  // of the time, in code that the counted run did not execute
+
+struct CalcArguments {
+  std::string folder, function;
+  std::string epoch = "last";
+  std::string label;
+  std::string runs;
+  std::string cutoff = "0.5";
+  bool source = false;
+  std::string format = "text";
+  std::string path;
+  Color color = Color::automatic;
+};
+
+double number_above(const std::string& text, double least, const char* option) {
+  const auto number = parse_number<double>(text);
+  if (number && *number >= least && *number < 1e15) return *number;
+  throw UsageError(fmt::format("{} {}: not a number", option, printable(text)),
+                   fmt::format("a number from {} on", least));
+}
+
+// The code of one function, and what is known of it.
+class Calculation {
+ public:
+  Calculation(const ChosenHost& host, const CalcArguments& arguments)
+      : host_(host), arguments_(arguments), names_(host.database) {}
+
+  view::Calc result() {
+    choose();
+    if (const auto exact = host_.database.exact_counts(chosen_.image.build_id)) {
+      exact_ = *exact;
+      find_runs();
+    }
+    add_parts();
+    tell();
+    return std::move(calc_);
+  }
+
+ private:
+  void choose();
+  void find_runs();
+  void add_parts();
+  void add_part(continuous::FileCode& code, const continuous::FileCode::Function& function);
+  void tell();
+  Interval share(double time_ns) const;
+  const continuous::ExactCounts* exact() const { return exact_ ? &*exact_ : nullptr; }
+
+  const ChosenHost& host_;
+  const CalcArguments& arguments_;
+  continuous::FileNames names_;
+  continuous::ChosenFunction chosen_;
+  std::map<Address, std::uint64_t> offsets_;  // of places, by link-time address
+  continuous::Counts places_;                 // by link-time address
+  std::optional<continuous::ExactCounts> exact_;
+  SourceLines sources_;
+  double worth_ = 0;                   // samples
+  Nanoseconds never_executed_ns_ = 0;  // in the counted run
+  std::vector<Address> unknown_jumps_;
+  view::Calc calc_;
+};
+
+void Calculation::choose() {
+  calc_.host = host_.database.host().name;
+  calc_.ghz = host_.database.host().clock_mhz / 1000.0;
+  calc_.event = kEvent;
+  std::vector<std::int64_t> ids;
+  continuous::Losses losses;
+  for (const continuous::Epoch& epoch : host_.epochs) {
+    ids.push_back(epoch.id);
+    for (const auto& [kind, count] : epoch.losses) losses[kind] += count;
+  }
+  calc_.epochs = heads_of(host_.epochs);
+  const continuous::Profile profile =
+      continuous::with_label(host_.database.profile(ids, calc_.warnings), arguments_.label);
+  continuous::Count all;
+  for (const auto& [key, counts] : profile) {
+    if (key.event == kEvent) all += continuous::sum_of(counts);
+  }
+  chosen_ = continuous::choose_function(
+      profile, kEvent, arguments_.function,
+      [this](const auto& image, Address offset) { return names_.at(image, offset); });
+  const continuous::Count sum = continuous::sum_of(chosen_.places);
+  calc_.function = chosen_.name;
+  calc_.image = chosen_.image.path;
+  calc_.build_id = chosen_.image.build_id;
+  calc_.samples = sum.samples;
+  calc_.time_ns = sum.time_ns;
+  calc_.share = interval_of_share(
+      static_cast<double>(sum.time_ns) / static_cast<double>(std::max<Nanoseconds>(1, all.time_ns)),
+      continuous::samples_worth(profile, kEvent));
+  worth_ = continuous::samples_worth({{{chosen_.image, kEvent}, chosen_.places}}, kEvent);
+  for (std::string& text : warnings_of(losses, all.samples)) {
+    calc_.warnings.push_back(std::move(text));
+  }
+}
+
+// Tells how many times the counted run was recorded: as the user says, or as a point tells that was
+// counted in both.
+void Calculation::find_runs() {
+  view::CalcCounts counts;
+  for (const continuous::ExactImport& import : host_.database.exact_imports()) {
+    if (import.image.build_id != chosen_.image.build_id) continue;
+    counts.command = import.command;
+    counts.imported = continuous::time_text(import.imported_ns);
+  }
+  if (!arguments_.runs.empty()) {
+    counts.runs = number_above(arguments_.runs, 0, "--runs");
+    counts.runs_by = "--runs";
+  } else {
+    for (const auto& [point, visits] : host_.epochs.front().visits) {
+      const auto entry = names_.entry(chosen_.image, point);
+      const auto executed = entry ? exact_->instructions.find(*entry) : exact_->instructions.end();
+      if (executed == exact_->instructions.end() || executed->second == 0) continue;
+      counts.runs = static_cast<double>(visits_of(host_.epochs, point)) /
+                    static_cast<double>(executed->second);
+      counts.runs_by = fmt::format("visits of {}", point);
+      break;
+    }
+  }
+  calc_.counts = std::move(counts);
+}
+
+Interval Calculation::share(double time_ns) const {
+  const auto all = static_cast<double>(std::max<Nanoseconds>(1, calc_.time_ns));
+  return interval_of_share(std::min(1.0, time_ns / all), worth_);
+}
+
+void Calculation::add_part(continuous::FileCode& code,
+                           const continuous::FileCode::Function& function) {
+  const auto profile = continuous::profile_of(code.graph(function), places_, exact());
+  view::CalcPart part{function.low, function.high, profile.is_counted, profile.calls, {}, {}, {}};
+  for (std::size_t i = 0; i < profile.graph.code.size(); ++i) {
+    const disasm::Instruction& each = profile.graph.code[i];
+    const continuous::InstructionProfile& own = profile.instructions[i];
+    view::CalcInstruction shown{each.address,
+                                each.text.empty() ? each.mnemonic : each.mnemonic + " " + each.text,
+                                {},
+                                {},
+                                own.found.samples,
+                                own.time_ns,
+                                share(own.time_ns)};
+    const auto frames = names_.frames(chosen_.image, each.address);
+    if (!frames.empty() && frames.front().line > 0) {
+      shown.line = fmt::format("{}:{}", base_name(frames.front().file), frames.front().line);
+      if (arguments_.source) shown.source = sources_.at(frames.front().file, frames.front().line);
+    }
+    part.instructions.push_back(std::move(shown));
+  }
+  for (std::size_t i = 0; i < profile.blocks.size(); ++i) {
+    const disasm::Block& block = profile.graph.blocks[i];
+    const continuous::BlockProfile& own = profile.blocks[i];
+    part.blocks.push_back(
+        {block.first, block.count, own.time_ns, share(own.time_ns), own.executions});
+  }
+  for (std::size_t i = 0; i < profile.graph.edges.size(); ++i) {
+    const disasm::Edge& edge = profile.graph.edges[i];
+    part.edges.push_back({edge.from, edge.to, profile.passes[i]});
+  }
+  never_executed_ns_ += profile.never_executed_ns;
+  unknown_jumps_.insert(unknown_jumps_.end(), profile.graph.unknown_jumps.begin(),
+                        profile.graph.unknown_jumps.end());
+  calc_.parts.push_back(std::move(part));
+}
+
+void Calculation::add_parts() {
+  const continuous::ImageFile image = continuous::open_image(host_.database, chosen_.image);
+  const auto text = image.file.fd ? read_whole(image.file.fd, kMostBytes) : std::nullopt;
+  if (!text) {
+    throw Error(fmt::format("{}: its code is not there as it was recorded", printable(calc_.image)),
+                chosen_.image.kind == continuous::ImageKind::file
+                    ? "the recorder keeps files in which time is spent, unless --no-files is given"
+                    : "calc shows the code of files");
+  }
+  continuous::FileCode code((unwind::ElfImage(std::as_bytes(std::span(*text)))));
+  std::map<Address, Nanoseconds> parts;  // by where they begin
+  for (const auto& [offset, count] : chosen_.places) {
+    const auto link = image.file.link_address(offset);
+    const auto function = link ? code.function_at(*link) : nullptr;
+    if (function == nullptr) continue;
+    places_[*link] += count;
+    parts[function->low] += count.time_ns;
+  }
+  if (parts.empty()) {
+    throw Error(fmt::format("{}: the unwind table of {} does not describe it",
+                            printable(calc_.function), printable(calc_.image)),
+                "it has no .eh_frame for this code");
+  }
+  std::vector<std::pair<Nanoseconds, Address>> order;
+  for (const auto& [low, time_ns] : parts) order.emplace_back(-time_ns, low);
+  std::sort(order.begin(), order.end());
+  for (const auto& [time_ns, low] : order) add_part(code, *code.function_at(low));
+}
+
+void Calculation::tell() {
+  const double never = static_cast<double>(never_executed_ns_) /
+                       static_cast<double>(std::max<Nanoseconds>(1, calc_.time_ns));
+  if (never > kShareToTell) {
+    calc_.warnings.push_back(
+        fmt::format("{:.1f} % of the time is in blocks that the counted run never executed: it did "
+                    "other work than what was recorded",
+                    100 * never));
+  }
+  for (const Address jump : unknown_jumps_) {
+    calc_.warnings.push_back(
+        fmt::format("where the jump at {:#x} leads is not known: edges are missing", jump));
+  }
+}
+
+ExitCode run(const CalcArguments& arguments) {
+  if (arguments.format != "text" && arguments.format != "json" && arguments.format != "dot") {
+    throw UsageError(fmt::format("--format {}: no such format", printable(arguments.format)),
+                     "text, json or dot");
+  }
+  if (arguments.function.empty()) {
+    throw UsageError("calc: FUNCTION is missing", "causalctl prof DIR lists functions");
+  }
+  const double cutoff = number_above(arguments.cutoff, 0, "--cutoff") / 100;
+  if (!arguments.runs.empty()) (void)number_above(arguments.runs, 0, "--runs");
+  const auto databases = open_databases(arguments.folder);
+  const auto hosts = choose_hosts(databases, arguments.epoch);
+  if (hosts.size() > 1) {
+    throw UsageError(
+        fmt::format("{} has profiles of {} hosts", printable(arguments.folder), hosts.size()),
+        fmt::format("name one host's file, such as {}", printable(hosts.front().database.file())));
+  }
+  require_label(hosts, arguments.label);
+  const view::Calc calc = Calculation(hosts.front(), arguments).result();
+  const TextLook look = text_look({arguments.format, arguments.path, arguments.color});
+  std::string text;
+  if (arguments.format == "json") text = view::render_json(calc);
+  if (arguments.format == "dot") text = view::render_dot(calc);
+  if (arguments.format == "text") {
+    text = view::render_text(calc, {look.color, look.width, cutoff});
+  }
+  write_output(arguments.path, text);
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_calc(CLI::App& app, Command& selected) {
+  CLI::App& sub = add_subcommand(app, "calc", "where time goes within a function, by instruction",
+                                 "Examples:\n"
+                                 "  causalctl calc profiles deflate\n"
+                                 "  causalctl calc profiles libz.so.1:deflate --epoch all\n"
+                                 "  causalctl calc profiles deflate --runs 3 --source\n"
+                                 "  causalctl calc profiles deflate --format dot | dot -Tsvg -O");
+  auto arguments = std::make_shared<CalcArguments>();
+  add_word(sub, "DIR", arguments->folder, "",
+           "the folder that `causalctl record --db` writes, or one host's file in it");
+  add_word(sub, "FUNCTION", arguments->function, "",
+           "as causalctl prof shows it; FILE:FUNCTION if several files have it");
+  OptionGroup choice(sub, "What is shown");
+  choice.value("--epoch", arguments->epoch, "EPOCH",
+               "last, all, today, a name, a number, or a span such as 2026-11-25T10:00..11:00 "
+               "[last]");
+  choice.value("--label", arguments->label, "NAME", "only what was recorded with this label");
+  choice.value("--runs", arguments->runs, "N",
+               "what was recorded is N times the run whose counts were imported (db DIR import) "
+               "[as progress points tell that were counted]");
+  choice.value("--cutoff", arguments->cutoff, "PERCENT",
+               "leave out blocks of the text with a smaller share of the function's time [0.5]");
+  choice.flag("--source", arguments->source, "show the lines of the source");
+  OptionGroup output(sub, "Output");
+  output.value("--format", arguments->format, "FORMAT", "text|json|dot [text]");
+  output.value("-o,--output", arguments->path, "FILE", "write to a file [standard output]");
+  output.color(arguments->color);
+  on_selected(sub, selected, [arguments] { return run(*arguments); });
+}
+
+}  // namespace causalctl::commands

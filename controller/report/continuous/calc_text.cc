@@ -1,0 +1,178 @@
+// `causalctl calc` as text.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "controller/base/base_name.h"
+#include "controller/report/continuous/calc_model.h"
+#include "controller/report/continuous/heads.h"
+#include "controller/report/text.h"
+
+namespace causalctl::report::continuous {
+
+std::optional<double> ns_each(const Calc& calc, double time_ns, double executions) {
+  if (!calc.counts || calc.counts->runs <= 0 || executions <= 0) return std::nullopt;
+  return time_ns / (executions * calc.counts->runs);
+}
+
+namespace {
+
+constexpr std::size_t kCalcNumbers = 47;  // columns in front of an instruction
+constexpr std::size_t kLeastCode = 30;
+constexpr double kManyTimes = 100;
+constexpr std::size_t kMostSuccessors = 4;
+
+// "0.031", "12.5", "1,024".
+std::string times(double value) {
+  if (value >= kManyTimes) return grouped(static_cast<unsigned long long>(value + 0.5));
+  return fmt::format("{:.3g}", value);
+}
+
+// How often it is executed, and how long that takes: in cycles where the clock is known.
+std::string executed_text(const Calc& calc, const CalcPart& part, const CalcBlock& block) {
+  if (!part.is_counted) return {};
+  if (block.executions == 0) return ", not executed in the counted run";
+  std::string text = fmt::format(", {} × a call", times(block.executions / part.calls));
+  const auto ns = ns_each(calc, block.time_ns, block.executions);
+  if (!ns) return text;
+  if (calc.ghz <= 0) return text + fmt::format(", {} ns", times(*ns));
+  const double cycles = *ns * calc.ghz;
+  return text + fmt::format(", {} cycles, CPI {}", times(cycles),
+                            times(cycles / static_cast<double>(block.count)));
+}
+
+// Where the block leads, most often first: "4 (90.1 %), 8 (9.9 %)".
+std::string successors(const CalcPart& part, std::size_t block) {
+  std::vector<CalcEdge> edges;
+  for (const CalcEdge& edge : part.edges) {
+    if (edge.from == block) edges.push_back(edge);
+  }
+  std::stable_sort(edges.begin(), edges.end(),
+                   [](const auto& one, const auto& other) { return one.passes > other.passes; });
+  double all = 0;
+  for (const CalcEdge& edge : edges) all += edge.passes;
+  const bool has_shares = part.is_counted && edges.size() > 1 && all > 0;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMostSuccessors, edges.size()); ++i) {
+    const CalcEdge& edge = edges[i];
+    text += text.empty() ? ", to " : ", ";
+    text += edge.to == CalcEdge::kOutside ? "outside" : fmt::format("{}", edge.to + 1);
+    if (has_shares) text += fmt::format(" ({} %)", percent(edge.passes / all));
+  }
+  if (edges.size() > kMostSuccessors) {
+    text += fmt::format(", {} more", edges.size() - kMostSuccessors);
+  }
+  return text;
+}
+
+void add_head(const Calc& calc, Text& text) {
+  text.line("{}",
+            text.colored(fmt::format("{}  ({})", printable(calc.function), printable(calc.image)),
+                         kBold));
+  add_epochs(calc.host, calc.epochs, text);
+  text.line("{}: {} samples, {} s on a core, {} % [{}, {}] of all", printable(calc.event),
+            grouped(calc.samples), seconds(calc.time_ns), percent(calc.share.value),
+            percent(calc.share.low), percent(calc.share.high));
+  if (!calc.counts) {
+    text.paragraph(
+        "counts: there are none of this build, so it is not known how often code runs (db DIR "
+        "import)");
+    return;
+  }
+  text.paragraph(fmt::format("counts: exact (confidence high), of {}, imported {}",
+                             printable(calc.counts->command), calc.counts->imported));
+  if (calc.counts->runs > 0) {
+    text.paragraph(fmt::format("runs: {} such runs were recorded ({})", times(calc.counts->runs),
+                               printable(calc.counts->runs_by)));
+  } else {
+    text.paragraph(
+        "runs: how many such runs were recorded is not known, so there are no cycles (--runs N, or "
+        "record --progress)");
+  }
+}
+
+void add_instruction(const Calc& calc, const CalcPart& part, const CalcBlock& block,
+                     std::size_t index, Text& text) {
+  const CalcInstruction& each = part.instructions[index];
+  const auto ns = ns_each(calc, each.time_ns, part.is_counted ? block.executions : 0);
+  const double shown = ns ? *ns * (calc.ghz > 0 ? calc.ghz : 1) : 0;
+  const bool has_time = each.time_ns > 0;
+  const std::size_t room =
+      std::max(kLeastCode, text.width() - std::min(text.width(), kCalcNumbers));
+  std::string code = printable(each.text);
+  if (!each.line.empty()) {
+    const std::string line = printable(each.line);
+    const std::size_t left = room > columns(line) + 1 ? room - columns(line) - 1 : 0;
+    if (columns(code) <= left) code = padded(code, left) + " " + line;
+  }
+  text.line(
+      "{:>6} {:>14} {:>8} {:>7}  {:>6x}  {}", has_time ? percent(each.share.value) : "",
+      has_time ? fmt::format("[{}, {}]", percent(each.share.low), percent(each.share.high)) : "",
+      each.samples > 0 ? grouped(each.samples) : "", ns && has_time ? times(shown) : "",
+      each.address, columns(code) > room ? padded(code, room) : code);
+}
+
+void add_block(const Calc& calc, const CalcPart& part, std::size_t number, Text& text) {
+  const CalcBlock& block = part.blocks[number];
+  text.blank();
+  text.line("{}",
+            text.colored(
+                fmt::format("block {}: {} % [{}, {}]{}{}", number + 1, percent(block.share.value),
+                            percent(block.share.low), percent(block.share.high),
+                            executed_text(calc, part, block), successors(part, number)),
+                kBold));
+  std::string line;
+  for (std::size_t i = block.first; i < block.first + block.count; ++i) {
+    const CalcInstruction& each = part.instructions[i];
+    if (!each.source.empty() && each.line != line) {
+      text.line("{}",
+                text.colored(
+                    fmt::format("{:>38}  {}", printable(each.line), printable(each.source)), kDim));
+    }
+    line = each.line;
+    add_instruction(calc, part, block, i, text);
+  }
+}
+
+void add_part(const Calc& calc, const CalcPart& part, double cutoff, Text& text) {
+  text.blank();
+  std::string head = fmt::format("code from {:#x} to {:#x}", part.low, part.high);
+  if (part.is_counted) {
+    head += fmt::format(", entered {} times in the counted run", times(part.calls));
+  }
+  text.line("{}", head);
+  text.line("{}", text.colored(
+                      fmt::format("{:>6} {:>14} {:>8} {:>7}  {:>6}  {}", "time %", "[95 %]",
+                                  "samples", calc.ghz > 0 ? "cycles" : "ns", "at", "instruction"),
+                      kBold));
+  std::size_t left_out = 0;
+  double left_share = 0;
+  for (std::size_t i = 0; i < part.blocks.size(); ++i) {
+    if (part.blocks[i].share.value >= cutoff) {
+      add_block(calc, part, i, text);
+    } else {
+      left_out += 1;
+      left_share += part.blocks[i].share.value;
+    }
+  }
+  if (left_out == 0) return;
+  text.blank();
+  text.line("{} blocks with {} % of the time are left out: --cutoff 0 shows all", left_out,
+            percent(left_share));
+}
+
+}  // namespace
+
+std::string render_text(const Calc& calc, const CalcOptions& options) {
+  Text text(options.color, options.width);
+  add_head(calc, text);
+  for (const CalcPart& part : calc.parts) add_part(calc, part, options.cutoff, text);
+  if (!calc.warnings.empty()) text.blank();
+  for (const std::string& warning : calc.warnings) text.paragraph("warning: " + printable(warning));
+  return text.take();
+}
+
+}  // namespace causalctl::report::continuous

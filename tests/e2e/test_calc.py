@@ -1,0 +1,176 @@
+"""`causalctl calc`: where time goes within functions whose stalls are known, and how often their code runs."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import schemas
+
+# Each function spends its time at the instruction that the label stall_* names: the multiplications wait for each
+# other, and each load waits for the one before, which misses all caches.
+PROGRAM = """
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum { kLines = 1 << 20, kStride = 16 };
+static uint64_t* memory;
+__attribute__((noinline)) void multiply(uint64_t times) {
+  __asm__ volatile("1: add $1, %%rdx\\n .globl stall_multiply\\n stall_multiply: imul %%rax, %%rax\\n"
+                   "imul %%rax, %%rax\\n imul %%rax, %%rax\\n sub $1, %0\\n jnz 1b\\n"
+                   : "+r"(times) : : "rax", "rdx");
+}
+__attribute__((noinline)) uint64_t chase(uint64_t times) {
+  uint64_t* at = memory;
+  __asm__ volatile("1: add $1, %%rdx\\n .globl stall_chase\\n stall_chase: mov (%0), %0\\n nop\\n nop\\n sub $1, %1\\n"
+                   "jnz 1b\\n" : "+r"(at), "+r"(times) : : "rdx", "memory");
+  return (uint64_t)at;
+}
+__attribute__((noinline)) void round_done(void) { __asm__ volatile(""); }
+int main(int argc, char** argv) {
+  memory = malloc(sizeof(uint64_t) * kLines * kStride);
+  uint64_t at = 0;  // a permutation with one cycle: a full-period generator
+  for (uint64_t i = 0; i < kLines; i++) {
+    const uint64_t next = (at * 1664525 + 1013904223) % kLines;
+    memory[at * kStride] = (uint64_t)(memory + next * kStride);
+    at = next;
+  }
+  puts("ready");
+  fflush(stdout);
+  for (long rounds = atol(argv[1]); rounds != 0; rounds--) {
+    multiply(500000);
+    chase(argc > 2 ? 10 : 20000);
+    round_done();
+  }
+}
+"""
+
+
+def run(*words, folder, check=True):
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=250, check=False, cwd=folder)
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+def calc(options, folder, function, *more):
+    done = run(options.causalctl, "calc", "db", function, "--format", "json", *more, folder=folder)
+    result = json.loads(done.stdout)
+    schemas.check(result, "calc-schema.json")
+    return result
+
+
+@pytest.fixture
+def program(tmp_path):
+    (tmp_path / "program.c").write_text(PROGRAM)
+    run("gcc", "-O1", "-g", "-Wl,--build-id", "-o", "program", "program.c", folder=tmp_path)
+    return tmp_path / "program"
+
+
+@pytest.fixture
+def recorded(options, program, tmp_path):
+    """Records the program for a while, with the visits of a point."""
+    with subprocess.Popen([program, "-1"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        run(options.causalctl, "record", "--db", "db", process.pid, "--duration", "4s", "--period", "2ms", "--progress",
+            "round_done", folder=tmp_path)
+        process.kill()
+    return tmp_path
+
+
+def symbol(folder, name):
+    lines = run("nm", "program", folder=folder).stdout.splitlines()
+    return next(int(line.split()[0], 16) for line in lines if line.split()[-1] == name)
+
+
+def instructions(result):
+    return [each for part in result["parts"] for block in part["blocks"] for each in block["instructions"]]
+
+
+def test_time_is_charged_to_the_instruction_that_waits(options, recorded):
+    chase = calc(options, recorded, "chase")
+    stall = symbol(recorded, "stall_chase")
+    share = {each["address"]: each["share"] for each in instructions(chase)}
+    assert share[stall] > 0.95, share
+    assert sum(share.values()) == pytest.approx(1, abs=0.01)
+    multiply = calc(options, recorded, "program:multiply")
+    begin = symbol(recorded, "stall_multiply")
+    places = [each for each in instructions(multiply) if begin <= each["address"] < begin + 12]
+    assert [each["text"] for each in places] == ["imul rax, rax"] * 3
+    assert sum(each["share"] for each in places) > 0.95, places
+    # Samples stand one instruction behind.
+    assert sum(each["samples"] for each in places[1:]) > sum(each["samples"] for each in places[:1])
+    assert multiply["samples"] == sum(each["samples"] for each in instructions(multiply))
+    assert "counts" not in multiply and "executions" not in multiply["parts"][0]["blocks"][0]
+    text = run(options.causalctl, "calc", "db", "chase", "--source", folder=recorded).stdout
+    assert "no cycles" not in text and "db DIR import" in text, text
+    assert re.search(r"program\.c:\d+  +__asm__ volatile", text), text
+    assert re.search(r"\d+\.\d +\[\d+\.\d, \d+\.\d\] .*mov r\w+, qword ptr \[r\w+\]", text), text
+
+
+def test_counts_tell_how_often_code_runs_and_how_long_it_takes(options, recorded):
+    if shutil.which("valgrind") is None:
+        pytest.skip("valgrind is not there")
+    run("valgrind", "-q", "--tool=callgrind", "--dump-instr=yes", "--collect-jumps=yes", "--skip-plt=no",
+        "--callgrind-out-file=counts", "./program", 3, "short", folder=recorded)
+    run(options.causalctl, "db", "db", "import", "counts", folder=recorded)
+    result = calc(options, recorded, "multiply")
+    assert result["counts"]["command"].endswith("program 3 short") and not result["warnings"]
+    # round_done was executed 3 times under callgrind, and counted while it was recorded.
+    assert result["counts"]["runs_by"] == "visits of round_done"
+    runs = result["counts"]["runs"]
+    (part,) = result["parts"]
+    assert part["calls"] == 3
+    (loop,) = (block for block in part["blocks"] if block["executions"] == 1500000)
+    assert loop["confidence"] == "high" and len(loop["instructions"]) == 6
+    own = part["blocks"].index(loop)
+    assert [edge["passes"] for edge in part["edges"] if edge["from"] == edge["to"] == own] == [1499997]
+    assert loop["ns_each"] == pytest.approx(loop["time_ns"] / (1500000 * runs), rel=1e-3)
+    assert loop["ns_each_low"] < loop["ns_each"] <= loop["ns_each_high"]
+    # Three multiplications, of three cycles each; another guest's use of the core counts as time, too.
+    assert 8.5 < loop["ns_each"] * result["ghz"] < 18, (loop["ns_each"], result["ghz"])
+    told = calc(options, recorded, "multiply", "--runs", 2)
+    assert told["counts"]["runs"] == 2 and told["counts"]["runs_by"] == "--runs"
+    text = run(options.causalctl, "calc", "db", "multiply", folder=recorded).stdout
+    assert re.search(r"block \d+: .*, 500,000 × a call, \S+ cycles, CPI \S+, to ", text), text
+    # The counted run chases less often, which does not matter within the function.
+    assert calc(options, recorded, "chase")["parts"][0]["blocks"][0]["executions"] == 3
+
+
+def test_the_graph_is_for_graphviz(options, recorded):
+    dot = run(options.causalctl, "calc", "db", "multiply", "--format", "dot", folder=recorded).stdout
+    assert dot.startswith('digraph "multiply" {') and dot.rstrip().endswith("}")
+    nodes = re.findall(r'^  (p0b\d+) \[label="block \d+: .*\\l", fillcolor="[\d. ]+"\];$', dot, re.MULTILINE)
+    edges = re.findall(r"^  (p0b\d+) -> (p0b\d+);$", dot, re.MULTILINE)
+    assert len(nodes) >= 2 and any(a == b for a, b in edges), dot
+    assert {place for edge in edges for place in edge} <= set(nodes)
+    if shutil.which("dot"):
+        subprocess.run(["dot", "-Tsvg"], input=dot, text=True, check=True, capture_output=True)
+
+
+def test_the_code_is_kept_when_the_program_is_replaced(options, recorded):
+    before = calc(options, recorded, "chase")
+    (recorded / "program").unlink()
+    after = calc(options, recorded, "chase")
+    assert [each["text"] for each in instructions(after)] == [each["text"] for each in instructions(before)]
+
+
+@pytest.mark.parametrize("words, message", [
+    (("nosuch",), "no function of that name"), ((), "FUNCTION is missing"),
+    (("multiply", "--runs", "x"), "--runs x: not a number"), (("multiply", "--cutoff", "-1"), "--cutoff"),
+    (("multiply", "--format", "svg"), "--format svg"), (("multiply", "--epoch", "none"), "none"),
+    (("multiply", "--label", "none"), "--label none"), (("multiply", "--runs", "nan"), "--runs nan")])
+def test_what_is_wrong_is_told(options, program, tmp_path, words, message):
+    run(options.causalctl, "record", "--db", "db", "--", program, "60", folder=tmp_path)
+    done = run(options.causalctl, "calc", "db", *words, folder=tmp_path, check=False)
+    assert done.returncode == 2 and message in done.stderr and "hint: " in done.stderr, done.stderr
+
+
+def test_code_of_the_kernel_is_not_there(options, program, tmp_path):
+    run(options.causalctl, "record", "--db", "db", "--", "sh", "-c", "for i in $(seq 300); do /bin/true; done",
+        folder=tmp_path)
+    table = json.loads(run(options.causalctl, "prof", "db", "--format", "json", folder=tmp_path).stdout)
+    name = next(row["name"] for row in table["rows"] if row["image"] == "[kernel]")
+    done = run(options.causalctl, "calc", "db", name, folder=tmp_path, check=False)
+    assert done.returncode == 1 and "calc shows the code of files" in done.stderr, done.stderr
