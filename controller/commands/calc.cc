@@ -20,6 +20,7 @@
 #include "controller/commands/epochs_as_paths.h"
 #include "controller/commands/report.h"
 #include "controller/commands/source_lines.h"
+#include "controller/continuous/analysis/culprits.h"
 #include "controller/continuous/analysis/epoch_choice.h"
 #include "controller/continuous/analysis/file_names.h"
 #include "controller/continuous/analysis/function_choice.h"
@@ -44,6 +45,7 @@ struct CalcArguments {
   std::string runs;
   std::string cutoff = "0.5";
   bool source = false;
+  bool summary = false;
   std::string format = "text";
   std::string path;
   Color color = Color::automatic;
@@ -69,6 +71,7 @@ class Calculation {
       find_runs();
     }
     add_parts();
+    add_summary();
     tell();
     return std::move(calc_);
   }
@@ -78,6 +81,7 @@ class Calculation {
   void find_runs();
   void add_parts();
   void add_part(continuous::FileCode& code, const continuous::FileCode::Function& function);
+  void add_summary();
   void tell();
   Interval share(double time_ns) const;
   const continuous::ExactCounts* exact() const { return exact_ ? &*exact_ : nullptr; }
@@ -93,6 +97,8 @@ class Calculation {
   double worth_ = 0;                   // samples
   Nanoseconds never_executed_ns_ = 0;  // in the counted run
   std::vector<Address> unknown_jumps_;
+  std::vector<continuous::Stall> stalls_;  // of all parts
+  bool has_cycles_ = true;                 // each part has counts, and cycles are known
   view::Calc calc_;
 };
 
@@ -165,6 +171,9 @@ Interval Calculation::share(double time_ns) const {
 void Calculation::add_part(continuous::FileCode& code,
                            const continuous::FileCode::Function& function) {
   const auto profile = continuous::profile_of(code.graph(function), places_, exact());
+  const auto stalls =
+      continuous::stalls_of(profile, calc_.ghz, calc_.counts ? calc_.counts->runs : 0);
+  stalls_.insert(stalls_.end(), stalls.begin(), stalls.end());
   view::CalcPart part{function.low, function.high, profile.is_counted, profile.calls, {}, {}, {}};
   for (std::size_t i = 0; i < profile.graph.code.size(); ++i) {
     const disasm::Instruction& each = profile.graph.code[i];
@@ -175,7 +184,11 @@ void Calculation::add_part(continuous::FileCode& code,
                                 {},
                                 own.found.samples,
                                 own.time_ns,
-                                share(own.time_ns)};
+                                share(own.time_ns),
+                                {}};
+    for (const continuous::Culprit culprit : stalls[i].culprits) {
+      shown.culprits += continuous::kCulpritNames[static_cast<std::size_t>(culprit)].letter;
+    }
     const auto frames = names_.frames(chosen_.image, each.address);
     if (!frames.empty() && frames.front().line > 0) {
       shown.line = fmt::format("{}:{}", base_name(frames.front().file), frames.front().line);
@@ -193,6 +206,8 @@ void Calculation::add_part(continuous::FileCode& code,
     const disasm::Edge& edge = profile.graph.edges[i];
     part.edges.push_back({edge.from, edge.to, profile.passes[i]});
   }
+  has_cycles_ =
+      has_cycles_ && profile.is_counted && calc_.ghz > 0 && calc_.counts && calc_.counts->runs > 0;
   never_executed_ns_ += profile.never_executed_ns;
   unknown_jumps_.insert(unknown_jumps_.end(), profile.graph.unknown_jumps.begin(),
                         profile.graph.unknown_jumps.end());
@@ -226,6 +241,25 @@ void Calculation::add_parts() {
   for (const auto& [low, time_ns] : parts) order.emplace_back(-time_ns, low);
   std::sort(order.begin(), order.end());
   for (const auto& [time_ns, low] : order) add_part(code, *code.function_at(low));
+}
+
+void Calculation::add_summary() {
+  const auto summary = continuous::summary_of(stalls_);
+  const double all = std::max(1.0, summary.execution_ns + summary.latency_ns + summary.dynamic_ns);
+  calc_.summary = {{},
+                   summary.dynamic_ns / all,
+                   summary.unexplained_ns / all,
+                   summary.latency_ns / all,
+                   summary.execution_ns / all,
+                   has_cycles_};
+  for (std::size_t i = 0; i < continuous::kCulprits; ++i) {
+    const auto& [letter, name] = continuous::kCulpritNames[i];
+    const auto& range = summary.culprits[i];
+    calc_.summary.causes.push_back(
+        {letter, std::string(name), range.least_ns / all, range.most_ns / all});
+  }
+  std::stable_sort(calc_.summary.causes.begin(), calc_.summary.causes.end(),
+                   [](const auto& one, const auto& other) { return one.most > other.most; });
 }
 
 void Calculation::tell() {
@@ -267,7 +301,7 @@ ExitCode run(const CalcArguments& arguments) {
   if (arguments.format == "json") text = view::render_json(calc);
   if (arguments.format == "dot") text = view::render_dot(calc);
   if (arguments.format == "text") {
-    text = view::render_text(calc, {look.color, look.width, cutoff});
+    text = view::render_text(calc, {look.color, look.width, cutoff, arguments.summary});
   }
   write_output(arguments.path, text);
   return ExitCode::ok;
@@ -297,6 +331,7 @@ void add_calc(CLI::App& app, Command& selected) {
                "[as progress points tell that were counted]");
   choice.value("--cutoff", arguments->cutoff, "PERCENT",
                "leave out blocks of the text with a smaller share of the function's time [0.5]");
+  choice.flag("--summary", arguments->summary, "show only why its instructions wait");
   choice.flag("--source", arguments->source, "show the lines of the source");
   OptionGroup output(sub, "Output");
   output.value("--format", arguments->format, "FORMAT", "text|json|dot [text]");

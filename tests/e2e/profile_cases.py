@@ -173,6 +173,12 @@ def sigtrap_changes(name, *options):
                        checks=(warns("changed its SIGTRAP handler"), paused_to_the_end))
 
 
+def counted_by_uprobes(outcome):
+    """Breakpoints would miss what each new thread passes first."""
+    facilities = outcome.report()["facilities"]
+    return expect(facilities.get("uprobe") == "seen", f"facilities: {facilities}")
+
+
 CASES = [
     profiled("attach_json", attach_json(), FIGURE1,
              checks=(well_formed, digest_same, visits("round_done", 50), units_include(A_LINE),
@@ -291,8 +297,7 @@ CASES = [
          checks=(well_formed, digest_same, warns(r"\d+ threads ended before"))),
     profiled("attach_threads_come_and_go", attach_json(point="item_done"),
              ("{targets}/threads_storm", "--rate", "30", "--work-us", "30000"),
-             checks=(well_formed, visits("item_done", 5), digest_same,
-                     warns("threads began during the run"))),
+             checks=(well_formed, visits("item_done", 5), digest_same, counted_by_uprobes)),
     # With a thousand threads the attach must not take the whole run of 3 s.
     profiled("attach_many_threads", attach_json(), ("{targets}/many_threads",),
              checks=(well_formed, visits("round_done", 50), digest_same)),
@@ -335,9 +340,12 @@ CASES = [
                 user=65534, needs_breakpoint=ORDINARY_USER, needs={"setpriv": "util-linux"},
                 target_output=ROUNDS + patterns("^failed 0$", "^wrong 0$", "^eintr 0$"),
                 checks=(visits("round_done", 10),)),
+    # Samples alone cost more.
     Case("attach_ends_by_budget", attach_json("--max-slowdown", "0.1", "-o", "{log}",
                                               "--fixed", A_LINE, "--speedup", "90", duration="40s"),
-         FIGURE1, checks=(well_formed, log_ends_with("budget"), warns("max-slowdown"))),
+         FIGURE1, exit=(1,), counts_nothing="it ends before anything is paused",
+         checks=(log_ends_with("budget"),
+                 warns(r"ended early: .* while nothing was paused .*--max-slowdown is 0\.1"))),
     Case("attach_target_execs", attach_json("-o", "{log}", duration="30s"),
          ("{targets}/changes", "--exec", "20"), target_ends=True, texts_may_change=True,
          target_output=ROUNDS + patterns("^executing itself$", "^failed_children 0$"),

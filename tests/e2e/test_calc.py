@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 import schemas
+import stalls
 
 # Each function spends its time at the instruction that the label stall_* names: the multiplications wait for each
 # other, and each load waits for the one before, which misses all caches.
@@ -174,3 +175,29 @@ def test_code_of_the_kernel_is_not_there(options, program, tmp_path):
     name = next(row["name"] for row in table["rows"] if row["image"] == "[kernel]")
     done = run(options.causalctl, "calc", "db", name, folder=tmp_path, check=False)
     assert done.returncode == 1 and "calc shows the code of files" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=() if name.endswith("1") else pytest.mark.full) for name in stalls.NAMES])
+def test_the_true_cause_of_a_stall_is_listed(options, tmp_path, name):
+    result = stalls.measure(options.causalctl, options.targets / "stalls", name, tmp_path, 1.5, counted=False)
+    schemas.check(result, "calc-schema.json")
+    letter = stalls.CAUSES[name.rpartition("_")[0]][0]
+    listed, _, others = stalls.score(result, letter)
+    assert listed > 0.5 and others <= 3, (listed, others, result["summary"])
+    summary = result["summary"]
+    cause = next(each for each in summary["causes"] if each["letter"] == letter)
+    assert 0 < cause["most"] <= 1 and cause["least"] <= cause["most"]
+    assert not summary["has_cycles"] and summary["stalls"] == pytest.approx(1, abs=1e-3)
+
+
+def test_the_summary_adds_up(options, tmp_path):
+    if shutil.which("valgrind") is None:
+        pytest.skip("valgrind is not there")
+    result = stalls.measure(options.causalctl, options.targets / "stalls", "divide_1", tmp_path, 1.5, counted=True)
+    summary = result["summary"]
+    assert summary["has_cycles"]
+    assert sum(summary[key] for key in ("stalls", "latency", "execution")) == pytest.approx(1, abs=1e-3)
+    assert summary["causes"][0]["letter"] == "v" and summary["causes"][0]["least"] > 0.3, summary
+    text = run(options.causalctl, "calc", "db_divide_1", "stall_divide_1", "--summary", folder=tmp_path).stdout
+    assert re.search(r"\d+\.\d  v divider\n", text) and "latency of instructions" in text and "block" not in text, text

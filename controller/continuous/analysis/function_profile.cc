@@ -7,6 +7,7 @@
 
 #include "controller/continuous/analysis/executions.h"
 #include "controller/continuous/analysis/flow.h"
+#include "disasm/work.h"
 
 namespace causalctl::continuous {
 namespace {
@@ -96,7 +97,7 @@ void charge(FunctionProfile& profile) {
     for (std::size_t at = block.first; at < block.first + block.count; ++at) {
       const auto time_ns = static_cast<double>(profile.instructions[at].found.time_ns);
       if (time_ns == 0) continue;
-      if (graph.code[at].mnemonic.starts_with("rep")) {
+      if (disasm::work_of(graph.code[at]) == disasm::Work::repeated) {
         profile.instructions[at].time_ns += time_ns;
       } else if (at > block.first) {
         profile.instructions[at - 1].time_ns += time_ns;

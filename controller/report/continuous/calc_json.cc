@@ -36,6 +36,23 @@ Json json_of(const CalcInstruction& each, const Calc& calc, double executions) {
   json["time_ns"] = json_number(each.time_ns);
   add_share(json, each.share);
   add_each(json, calc, each.share, executions);
+  if (!each.culprits.empty()) json["culprits"] = each.culprits;
+  return json;
+}
+
+Json json_of(const CalcSummary& summary) {
+  Json json = {{"has_cycles", summary.has_cycles},
+               {"stalls", json_number(summary.stalls)},
+               {"unexplained", json_number(summary.unexplained)},
+               {"latency", json_number(summary.latency)},
+               {"execution", json_number(summary.execution)}};
+  json["causes"] = Json::array();
+  for (const CalcCause& cause : summary.causes) {
+    json["causes"].push_back({{"letter", std::string(1, cause.letter)},
+                              {"name", cause.name},
+                              {"least", json_number(cause.least)},
+                              {"most", json_number(cause.most)}});
+  }
   return json;
 }
 
@@ -93,6 +110,7 @@ std::string render_json(const Calc& calc) {
     }
   }
   json["epochs"] = json_of(calc.epochs);
+  json["summary"] = json_of(calc.summary);
   json["parts"] = Json::array();
   for (const CalcPart& part : calc.parts) json["parts"].push_back(json_of(part, calc));
   json["warnings"] = calc.warnings;

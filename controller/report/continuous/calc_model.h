@@ -19,6 +19,7 @@ struct CalcInstruction {
   std::uint64_t samples = 0;  // that stand there
   double time_ns = 0;         // that it took
   Interval share = {};        // of the function's time
+  std::string culprits;       // letters of CalcCause, the likeliest first: why it waits
 };
 
 struct CalcBlock {
@@ -45,6 +46,26 @@ struct CalcPart {
   std::vector<CalcEdge> edges;
 };
 
+// A reason for which instructions wait.
+struct CalcCause {
+  char letter = ' ';
+  std::string name;
+  double least = 0;  // of the function's time, where nothing else can be the reason
+  double most = 0;   // where it can be
+};
+
+// The function's time by cause (Figure 4), in shares that add up to 1 without those of causes.
+struct CalcSummary {
+  std::vector<CalcCause> causes;
+  double stalls = 0;
+  double unexplained = 0;  // part of the stalls
+  double latency = 0;      // of instructions that wait for each other
+  double execution = 0;    // what is left if nothing waits
+  // Without the cycles of an execution these are not told apart: all is in `stalls`, and what has
+  // no cause is `unexplained`.
+  bool has_cycles = false;
+};
+
 // Exact counts of the build.
 struct CalcCounts {
   std::string command;   // that was counted
@@ -64,6 +85,7 @@ struct Calc {
   Interval share = {};  // of all time
   std::optional<CalcCounts> counts;
   double ghz = 0;  // of the host's cores; 0: not known
+  CalcSummary summary;
   std::vector<CalcPart> parts;
   std::vector<std::string> warnings;
 };
@@ -74,7 +96,8 @@ std::optional<double> ns_each(const Calc& calc, double time_ns, double execution
 struct CalcOptions {
   bool color = false;
   int width = 100;
-  double cutoff = 0.005;  // blocks with a smaller share of the function's time are left out
+  double cutoff = 0.005;       // blocks with a smaller share of the function's time are left out
+  bool summary_alone = false;  // without blocks
 };
 
 std::string render_text(const Calc& calc, const CalcOptions& options);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -20,14 +21,16 @@ std::optional<double> ns_each(const Calc& calc, double time_ns, double execution
 
 namespace {
 
-constexpr std::size_t kCalcNumbers = 47;  // columns in front of an instruction
+constexpr std::size_t kCalcNumbers = 53;  // columns in front of an instruction
 constexpr std::size_t kLeastCode = 30;
+constexpr double kLeastWithCulprits = 0.005;  // of the function's time, of an instruction
+constexpr double kLeastCause = 0.0005;        // of the function's time
 constexpr double kManyTimes = 100;
 constexpr std::size_t kMostSuccessors = 4;
 
 // "0.031", "12.5", "1,024".
 std::string times(double value) {
-  if (value >= kManyTimes) return grouped(static_cast<unsigned long long>(value + 0.5));
+  if (value >= kManyTimes) return grouped(static_cast<unsigned long long>(std::llround(value)));
   return fmt::format("{:.3g}", value);
 }
 
@@ -94,6 +97,28 @@ void add_head(const Calc& calc, Text& text) {
   }
 }
 
+// Shares of the time: of stalls by cause, from where nothing else can be it to where it can.
+void add_summary(const CalcSummary& summary, Text& text) {
+  const auto line = [&text](const std::string& share, char letter, std::string_view what) {
+    text.line("{:>14}  {} {}", share, letter, what);
+  };
+  text.blank();
+  text.line("{}", text.colored(fmt::format("{:>14}  why", "time %"), kBold));
+  for (const CalcCause& cause : summary.causes) {
+    if (cause.most < kLeastCause) continue;
+    const std::string least = percent(cause.least), most = percent(cause.most);
+    line(least == most ? most : fmt::format("{} to {}", least, most), cause.letter, cause.name);
+  }
+  if (!summary.has_cycles) {
+    line(percent(summary.unexplained), ' ', "execution, latency, or not explained");
+    return;
+  }
+  line(percent(summary.unexplained), ' ', "not explained");
+  line(percent(summary.stalls), ' ', "stalls together");
+  line(percent(summary.latency), ' ', "latency of instructions");
+  line(percent(summary.execution), ' ', "execution");
+}
+
 void add_instruction(const Calc& calc, const CalcPart& part, const CalcBlock& block,
                      std::size_t index, Text& text) {
   const CalcInstruction& each = part.instructions[index];
@@ -109,10 +134,11 @@ void add_instruction(const Calc& calc, const CalcPart& part, const CalcBlock& bl
     if (columns(code) <= left) code = padded(code, left) + " " + line;
   }
   text.line(
-      "{:>6} {:>14} {:>8} {:>7}  {:>6x}  {}", has_time ? percent(each.share.value) : "",
+      "{:>6} {:>14} {:>8} {:>7} {:<5} {:>6x}  {}", has_time ? percent(each.share.value) : "",
       has_time ? fmt::format("[{}, {}]", percent(each.share.low), percent(each.share.high)) : "",
       each.samples > 0 ? grouped(each.samples) : "", ns && has_time ? times(shown) : "",
-      each.address, columns(code) > room ? padded(code, room) : code);
+      each.share.value >= kLeastWithCulprits ? each.culprits : "", each.address,
+      columns(code) > room ? padded(code, room) : code);
 }
 
 void add_block(const Calc& calc, const CalcPart& part, std::size_t number, Text& text) {
@@ -144,10 +170,10 @@ void add_part(const Calc& calc, const CalcPart& part, double cutoff, Text& text)
     head += fmt::format(", entered {} times in the counted run", times(part.calls));
   }
   text.line("{}", head);
-  text.line("{}", text.colored(
-                      fmt::format("{:>6} {:>14} {:>8} {:>7}  {:>6}  {}", "time %", "[95 %]",
-                                  "samples", calc.ghz > 0 ? "cycles" : "ns", "at", "instruction"),
-                      kBold));
+  text.line("{}", text.colored(fmt::format("{:>6} {:>14} {:>8} {:>7} {:<5} {:>6}  {}", "time %",
+                                           "[95 %]", "samples", calc.ghz > 0 ? "cycles" : "ns",
+                                           "why", "at", "instruction"),
+                               kBold));
   std::size_t left_out = 0;
   double left_share = 0;
   for (std::size_t i = 0; i < part.blocks.size(); ++i) {
@@ -169,7 +195,10 @@ void add_part(const Calc& calc, const CalcPart& part, double cutoff, Text& text)
 std::string render_text(const Calc& calc, const CalcOptions& options) {
   Text text(options.color, options.width);
   add_head(calc, text);
-  for (const CalcPart& part : calc.parts) add_part(calc, part, options.cutoff, text);
+  add_summary(calc.summary, text);
+  if (!options.summary_alone) {
+    for (const CalcPart& part : calc.parts) add_part(calc, part, options.cutoff, text);
+  }
   if (!calc.warnings.empty()) text.blank();
   for (const std::string& warning : calc.warnings) text.paragraph("warning: " + printable(warning));
   return text.take();

@@ -118,7 +118,8 @@ TEST_CASE("Where the kernel lets interrupts in, the report says whose time is th
   const auto told = [&](std::uint64_t unlock, std::uint64_t finish) {
     Profile profile;
     profile[{kernel}] = {{0, of(unlock)}, {1, of(finish)}, {2, of(50)}};
-    profile[{kServer}] = {{0, of(50 - unlock - finish)}};  // called so, but not of the kernel
+    profile[{kSampledServer}] = {
+        {0, of(50 - unlock - finish)}};  // called so, but not of the kernel
     return about_interrupts(rows_of(profile, "cpu", By::function, name));
   };
   CHECK(told(3, 1).empty());
