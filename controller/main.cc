@@ -100,6 +100,7 @@ int run(int argc, char** argv) {
   causalctl::commands::add_record(app, selected, causalctl::commands::after_dashes(words));
   causalctl::commands::add_prof(app, selected);
   causalctl::commands::add_calc(app, selected);
+  causalctl::commands::add_stalls(app, selected);
   causalctl::commands::add_stats(app, selected);
   causalctl::commands::add_diff(app, selected);
   causalctl::commands::add_db(app, selected);
@@ -127,8 +128,8 @@ int run(int argc, char** argv) {
   if (!selected) {
     throw causalctl::UsageError(
         "no subcommand is given",
-        "attach, run, ab, report, callpath, record, prof, calc, stats, diff, db, points, stacks or "
-        "doctor; causalctl --help");
+        "attach, run, ab, report, callpath, record, prof, calc, stalls, stats, diff, db, points, "
+        "stacks or doctor; causalctl --help");
   }
   return static_cast<int>(selected());
 }

@@ -171,6 +171,14 @@ std::optional<std::size_t> Graph::block_at(Address address) const {
   return static_cast<std::size_t>(block - blocks.begin());
 }
 
+std::vector<std::vector<std::size_t>> edges_into(const Graph& graph) {
+  std::vector<std::vector<std::size_t>> into(graph.blocks.size());
+  for (std::size_t i = 0; i < graph.edges.size(); ++i) {
+    if (graph.edges[i].to != kOutside) into[graph.edges[i].to].push_back(i);
+  }
+  return into;
+}
+
 Graph graph_of(std::vector<Instruction> code, std::span<const Address> entered,
                const Constants& constants) {
   return GraphBuilder(std::move(code), constants).build(entered);

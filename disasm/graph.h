@@ -51,6 +51,9 @@ struct Graph {
   std::optional<std::size_t> block_at(Address address) const;
 };
 
+// Returns for each block the indices of the edges that lead to it.
+std::vector<std::vector<std::size_t>> edges_into(const Graph& graph);
+
 // `code`: of a function, from its first instruction on. `entered`: addresses in it to which other
 // functions jump, besides its beginning.
 Graph graph_of(std::vector<Instruction> code, std::span<const Address> entered,

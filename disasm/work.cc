@@ -32,8 +32,9 @@ bool only_takes_the_address(std::string_view name) {
 bool only_writes(const Instruction& instruction, std::string_view name) {
   const bool is_store = instruction.all_operands[0].kind == Operand::Kind::memory;
   return is_store &&
-         (name.find("mov") != name.npos || name.starts_with("set") || name.starts_with("fst") ||
-          name.starts_with("vextract") || name.starts_with("pextr") || name.starts_with("vpextr"));
+         (name.find("mov") != name.npos || name.starts_with("set") || name.starts_with("stos") ||
+          name.starts_with("fst") || name.starts_with("vextract") || name.starts_with("pextr") ||
+          name.starts_with("vpextr"));
 }
 
 // Multiplies, adds and converts numbers of vectors and floating point: what takes more than a cycle

@@ -2,10 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +13,8 @@
 #include "controller/base/number.h"
 #include "controller/base/printable.h"
 #include "controller/base/proportion.h"
-#include "controller/base/whole_file.h"
 #include "controller/commands/commands.h"
+#include "controller/commands/counted_run.h"
 #include "controller/commands/epochs_as_paths.h"
 #include "controller/commands/report.h"
 #include "controller/commands/source_lines.h"
@@ -25,8 +23,7 @@
 #include "controller/continuous/analysis/file_names.h"
 #include "controller/continuous/analysis/function_choice.h"
 #include "controller/continuous/analysis/function_profile.h"
-#include "controller/continuous/analysis/image_file.h"
-#include "controller/continuous/code/file_code.h"
+#include "controller/continuous/analysis/image_code.h"
 #include "controller/report/continuous/calc_model.h"
 
 namespace causalctl::commands {
@@ -35,7 +32,6 @@ namespace {
 namespace view = report::continuous;
 
 constexpr const char* kEvent = "cpu";
-constexpr std::size_t kMostBytes = std::size_t{1} << 30U;  // of a file with code
 constexpr double kShareToTell = 0.01;  // of the time, in code that the counted run did not execute
 
 struct CalcArguments {
@@ -51,11 +47,10 @@ struct CalcArguments {
   Color color = Color::automatic;
 };
 
-double number_above(const std::string& text, double least, const char* option) {
+double parse_cutoff(const std::string& text) {
   const auto number = parse_number<double>(text);
-  if (number && *number >= least && *number < 1e15) return *number;
-  throw UsageError(fmt::format("{} {}: not a number", option, printable(text)),
-                   fmt::format("a number from {} on", least));
+  if (number && *number >= 0 && *number <= 100) return *number / 100;
+  throw UsageError(fmt::format("--cutoff {}: not a share", printable(text)), "a number of percent");
 }
 
 // The code of one function, and what is known of it.
@@ -66,10 +61,7 @@ class Calculation {
 
   view::Calc result() {
     choose();
-    if (const auto exact = host_.database.exact_counts(chosen_.image.build_id)) {
-      exact_ = *exact;
-      find_runs();
-    }
+    find_counts();
     add_parts();
     add_summary();
     tell();
@@ -78,21 +70,18 @@ class Calculation {
 
  private:
   void choose();
-  void find_runs();
+  void find_counts();
   void add_parts();
-  void add_part(continuous::FileCode& code, const continuous::FileCode::Function& function);
+  void add_part(continuous::ImageCode& code, Address low, const continuous::Counts& places);
   void add_summary();
   void tell();
   Interval share(double time_ns) const;
-  const continuous::ExactCounts* exact() const { return exact_ ? &*exact_ : nullptr; }
 
   const ChosenHost& host_;
   const CalcArguments& arguments_;
   continuous::FileNames names_;
   continuous::ChosenFunction chosen_;
-  std::map<Address, std::uint64_t> offsets_;  // of places, by link-time address
-  continuous::Counts places_;                 // by link-time address
-  std::optional<continuous::ExactCounts> exact_;
+  std::optional<CountedRun> counted_;
   SourceLines sources_;
   double worth_ = 0;                   // samples
   Nanoseconds never_executed_ns_ = 0;  // in the counted run
@@ -137,30 +126,12 @@ void Calculation::choose() {
   }
 }
 
-// Tells how many times the counted run was recorded: as the user says, or as a point tells that was
-// counted in both.
-void Calculation::find_runs() {
-  view::CalcCounts counts;
-  for (const continuous::ExactImport& import : host_.database.exact_imports()) {
-    if (import.image.build_id != chosen_.image.build_id) continue;
-    counts.command = import.command;
-    counts.imported = continuous::time_text(import.imported_ns);
-  }
-  if (!arguments_.runs.empty()) {
-    counts.runs = number_above(arguments_.runs, 0, "--runs");
-    counts.runs_by = "--runs";
-  } else {
-    for (const auto& [point, visits] : host_.epochs.front().visits) {
-      const auto entry = names_.entry(chosen_.image, point);
-      const auto executed = entry ? exact_->instructions.find(*entry) : exact_->instructions.end();
-      if (executed == exact_->instructions.end() || executed->second == 0) continue;
-      counts.runs = static_cast<double>(visits_of(host_.epochs, point)) /
-                    static_cast<double>(executed->second);
-      counts.runs_by = fmt::format("visits of {}", point);
-      break;
-    }
-  }
-  calc_.counts = std::move(counts);
+void Calculation::find_counts() {
+  const double told = arguments_.runs.empty() ? 0 : parse_runs(arguments_.runs);
+  counted_ = counted_run(host_.database, host_.epochs, chosen_.image, names_, told);
+  if (!counted_) return;
+  calc_.counts = {counted_->command, continuous::time_text(counted_->imported_ns), counted_->runs,
+                  counted_->runs_by};
 }
 
 Interval Calculation::share(double time_ns) const {
@@ -168,12 +139,14 @@ Interval Calculation::share(double time_ns) const {
   return interval_of_share(std::min(1.0, time_ns / all), worth_);
 }
 
-void Calculation::add_part(continuous::FileCode& code,
-                           const continuous::FileCode::Function& function) {
-  const auto profile = continuous::profile_of(code.graph(function), places_, exact());
+void Calculation::add_part(continuous::ImageCode& code, Address low,
+                           const continuous::Counts& places) {
+  const auto profile =
+      continuous::profile_of(code.graph(low), places, counted_ ? &counted_->exact : nullptr);
   const auto stalls =
       continuous::stalls_of(profile, calc_.ghz, calc_.counts ? calc_.counts->runs : 0);
   stalls_.insert(stalls_.end(), stalls.begin(), stalls.end());
+  const continuous::FileCode::Function& function = code.function(low);
   view::CalcPart part{function.low, function.high, profile.is_counted, profile.calls, {}, {}, {}};
   for (std::size_t i = 0; i < profile.graph.code.size(); ++i) {
     const disasm::Instruction& each = profile.graph.code[i];
@@ -215,32 +188,19 @@ void Calculation::add_part(continuous::FileCode& code,
 }
 
 void Calculation::add_parts() {
-  const continuous::ImageFile image = continuous::open_image(host_.database, chosen_.image);
-  const auto text = image.file.fd ? read_whole(image.file.fd, kMostBytes) : std::nullopt;
-  if (!text) {
-    throw Error(fmt::format("{}: its code is not there as it was recorded", printable(calc_.image)),
-                chosen_.image.kind == continuous::ImageKind::file
-                    ? "the recorder keeps files in which time is spent, unless --no-files is given"
-                    : "calc shows the code of files");
-  }
-  continuous::FileCode code((unwind::ElfImage(std::as_bytes(std::span(*text)))));
-  std::map<Address, Nanoseconds> parts;  // by where they begin
-  for (const auto& [offset, count] : chosen_.places) {
-    const auto link = image.file.link_address(offset);
-    const auto function = link ? code.function_at(*link) : nullptr;
-    if (function == nullptr) continue;
-    places_[*link] += count;
-    parts[function->low] += count.time_ns;
-  }
+  continuous::ImageCode code(host_.database, chosen_.image);
+  const auto parts = code.by_function(chosen_.places);
   if (parts.empty()) {
     throw Error(fmt::format("{}: the unwind table of {} does not describe it",
                             printable(calc_.function), printable(calc_.image)),
                 "it has no .eh_frame for this code");
   }
   std::vector<std::pair<Nanoseconds, Address>> order;
-  for (const auto& [low, time_ns] : parts) order.emplace_back(-time_ns, low);
+  for (const auto& [low, places] : parts) {
+    order.emplace_back(-continuous::sum_of(places).time_ns, low);
+  }
   std::sort(order.begin(), order.end());
-  for (const auto& [time_ns, low] : order) add_part(code, *code.function_at(low));
+  for (const auto& [time_ns, low] : order) add_part(code, low, parts.at(low));
 }
 
 void Calculation::add_summary() {
@@ -285,17 +245,12 @@ ExitCode run(const CalcArguments& arguments) {
   if (arguments.function.empty()) {
     throw UsageError("calc: FUNCTION is missing", "causalctl prof DIR lists functions");
   }
-  const double cutoff = number_above(arguments.cutoff, 0, "--cutoff") / 100;
-  if (!arguments.runs.empty()) (void)number_above(arguments.runs, 0, "--runs");
+  const double cutoff = parse_cutoff(arguments.cutoff);
+  if (!arguments.runs.empty()) (void)parse_runs(arguments.runs);
   const auto databases = open_databases(arguments.folder);
-  const auto hosts = choose_hosts(databases, arguments.epoch);
-  if (hosts.size() > 1) {
-    throw UsageError(
-        fmt::format("{} has profiles of {} hosts", printable(arguments.folder), hosts.size()),
-        fmt::format("name one host's file, such as {}", printable(hosts.front().database.file())));
-  }
-  require_label(hosts, arguments.label);
-  const view::Calc calc = Calculation(hosts.front(), arguments).result();
+  const ChosenHost host = only_host(databases, arguments.folder, arguments.epoch);
+  require_label({host}, arguments.label);
+  const view::Calc calc = Calculation(host, arguments).result();
   const TextLook look = text_look({arguments.format, arguments.path, arguments.color});
   std::string text;
   if (arguments.format == "json") text = view::render_json(calc);
@@ -326,9 +281,7 @@ void add_calc(CLI::App& app, Command& selected) {
                "last, all, today, a name, a number, or a span such as 2026-11-25T10:00..11:00 "
                "[last]");
   choice.value("--label", arguments->label, "NAME", "only what was recorded with this label");
-  choice.value("--runs", arguments->runs, "N",
-               "what was recorded is N times the run whose counts were imported (db DIR import) "
-               "[as progress points tell that were counted]");
+  choice.value("--runs", arguments->runs, "N", kRunsHelp);
   choice.value("--cutoff", arguments->cutoff, "PERCENT",
                "leave out blocks of the text with a smaller share of the function's time [0.5]");
   choice.flag("--summary", arguments->summary, "show only why its instructions wait");

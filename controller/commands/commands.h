@@ -20,6 +20,7 @@ void add_prof(CLI::App& app, Command& selected);
 void add_record(CLI::App& app, Command& selected, std::vector<std::string> program);
 void add_report(CLI::App& app, Command& selected);
 void add_stacks(CLI::App& app, Command& selected);
+void add_stalls(CLI::App& app, Command& selected);
 void add_stats(CLI::App& app, Command& selected);
 
 }  // namespace causalctl::commands

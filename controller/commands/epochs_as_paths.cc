@@ -186,6 +186,15 @@ callpath::ReadLog as_paths(std::span<const ChosenHost> hosts, const std::string&
   return log;
 }
 
+ChosenHost only_host(const std::vector<continuous::Database>& databases, const std::string& path,
+                     const std::string& text) {
+  auto hosts = choose_hosts(databases, text);
+  if (hosts.size() == 1) return hosts.front();
+  throw UsageError(
+      fmt::format("{} has profiles of {} hosts", printable(path), hosts.size()),
+      fmt::format("name one host's file, such as {}", printable(hosts.front().database.file())));
+}
+
 void require_label(const std::vector<ChosenHost>& hosts, const std::string& label) {
   if (label.empty()) return;
   std::set<std::string> labels;

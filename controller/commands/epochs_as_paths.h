@@ -26,6 +26,10 @@ std::vector<continuous::Database> open_databases(const std::string& path);
 std::vector<ChosenHost> choose_hosts(const std::vector<continuous::Database>& databases,
                                      const std::string& text);
 
+// The same of a folder that has one host. Throws UsageError if it has several.
+ChosenHost only_host(const std::vector<continuous::Database>& databases, const std::string& path,
+                     const std::string& text);
+
 // Returns one run for each host. An epoch is one of the run, and a part of its time, which goes on
 // with the next epoch. If `label` is not empty, only what has that label; if `per` is not, the
 // visits of that point are an event besides. Warnings are those of damaged rows, and of what was

@@ -10,13 +10,13 @@
 namespace causalctl::commands {
 namespace {
 
-constexpr std::size_t kMostBytes = 64U << 20U;
+constexpr std::size_t kMostSource = 64U << 20U;
 constexpr std::string_view kBlanks = " \t\r";
 
 std::vector<std::string> lines_of(const std::string& file) {
   std::vector<std::string> lines;
   const Fd opened = open_regular(file);
-  const auto text = opened ? read_whole(opened, kMostBytes) : std::nullopt;
+  const auto text = opened ? read_whole(opened, kMostSource) : std::nullopt;
   if (!text) return lines;
   for (std::size_t at = 0; at < text->size();) {
     const std::size_t end = std::min(text->find('\n', at), text->size());

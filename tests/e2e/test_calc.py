@@ -139,6 +139,30 @@ def test_counts_tell_how_often_code_runs_and_how_long_it_takes(options, recorded
     assert calc(options, recorded, "chase")["parts"][0]["blocks"][0]["executions"] == 3
 
 
+    # A point counts only if it was counted in all epochs.
+    run(options.causalctl, "record", "--db", "db", "--", "./program", 30, folder=recorded)
+    assert "runs" not in calc(options, recorded, "multiply", "--epoch", "all")["counts"]
+
+
+def test_the_longest_stalls_of_all_code(options, recorded):
+    done = run(options.causalctl, "stalls", "db", "--format", "json", folder=recorded)
+    table = json.loads(done.stdout)
+    schemas.check(table, "stalls-schema.json")
+    top = table["rows"][0]
+    assert (top["function"], top["culprits"][0]) == ("chase", "d") and top["text"].startswith("mov r"), top
+    assert top["address"] == symbol(recorded, "stall_chase") and top["line"].startswith("program.c:")
+    assert 0 < top["share_low"] < top["share"] < top["share_high"] < 1
+    shares = [row["share"] for row in table["rows"]]
+    assert shares == sorted(shares, reverse=True) and sum(shares) <= table["analysed"] + 0.01
+    assert table["analysed"] > 0.9 and table["counted"] == 0, table
+    functions = {row["function"] for row in table["rows"]}
+    assert {"chase", "multiply"} <= functions, functions
+    text = run(options.causalctl, "stalls", "db", "-n", 1, folder=recorded).stdout
+    assert re.search(r"dD +mov r\w+, qword ptr \[r\w+\]  [0-9a-f]+ chase \(program\)", text) and "--limit 0" in text, text
+    refused = run(options.causalctl, "stalls", "db", "--runs", "0", folder=recorded, check=False)
+    assert refused.returncode == 2 and "--runs 0" in refused.stderr
+
+
 def test_the_graph_is_for_graphviz(options, recorded):
     dot = run(options.causalctl, "calc", "db", "multiply", "--format", "dot", folder=recorded).stdout
     assert dot.startswith('digraph "multiply" {') and dot.rstrip().endswith("}")
@@ -174,7 +198,7 @@ def test_code_of_the_kernel_is_not_there(options, program, tmp_path):
     table = json.loads(run(options.causalctl, "prof", "db", "--format", "json", folder=tmp_path).stdout)
     name = next(row["name"] for row in table["rows"] if row["image"] == "[kernel]")
     done = run(options.causalctl, "calc", "db", name, folder=tmp_path, check=False)
-    assert done.returncode == 1 and "calc shows the code of files" in done.stderr, done.stderr
+    assert done.returncode == 1 and "only the code of files is analysed" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("name", [
@@ -184,7 +208,7 @@ def test_the_true_cause_of_a_stall_is_listed(options, tmp_path, name):
     schemas.check(result, "calc-schema.json")
     letter = stalls.CAUSES[name.rpartition("_")[0]][0]
     listed, _, others = stalls.score(result, letter)
-    assert listed > 0.5 and others <= 3, (listed, others, result["summary"])
+    assert listed > 0.5 and others < 2.5, (listed, others, result["summary"])
     summary = result["summary"]
     cause = next(each for each in summary["causes"] if each["letter"] == letter)
     assert 0 < cause["most"] <= 1 and cause["least"] <= cause["most"]

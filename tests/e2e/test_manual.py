@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-COMMANDS = ("", "attach", "run", "ab", "report", "callpath", "record", "prof", "calc", "stats", "diff", "db", "points", "stacks", "doctor")
+COMMANDS = ("", "attach", "run", "ab", "report", "callpath", "record", "prof", "calc", "stalls", "stats", "diff", "db", "points", "stacks", "doctor")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -32,7 +32,10 @@ struct Before {
 
 class CulpritSearch {
  public:
-  explicit CulpritSearch(const FunctionProfile& profile) : profile_(profile) { find_loops(); }
+  explicit CulpritSearch(const FunctionProfile& profile)
+      : profile_(profile), into_(disasm::edges_into(profile.graph)) {
+    find_loops();
+  }
 
   std::vector<Culprit> culprits(std::size_t block, std::size_t index) const {
     const Instruction& own = profile_.graph.code[index];
@@ -45,11 +48,11 @@ class CulpritSearch {
     }
     if (before.is_guessed || before.is_entered) found.push_back(Culprit::misprediction);
     const bool is_far = reads_beyond_frame(own);
-    if (disasm::writes_memory(own) && !is_in_frame(own)) found.push_back(Culprit::store_buffer);
+    const bool writes_far = disasm::writes_memory(own) && !is_in_frame(own);
+    // That an instruction with lock waits for the stores before it is its synchronization.
+    if (writes_far && !waits_for_all(own)) found.push_back(Culprit::store_buffer);
     if (is_far) found.push_back(Culprit::data_cache);
-    if (is_far || (disasm::writes_memory(own) && !is_in_frame(own))) {
-      found.push_back(Culprit::data_tlb);
-    }
+    if (is_far || writes_far) found.push_back(Culprit::data_tlb);
     if (!is_in_small_loop_[block] || before.is_entered) {
       if (begins_unit(own, before, kLine)) found.push_back(Culprit::code_cache);
       if (begins_unit(own, before, kPage)) found.push_back(Culprit::code_tlb);
@@ -78,10 +81,8 @@ class CulpritSearch {
 
   bool is_repeated(const disasm::Loop& loop) const {
     double back = 0, in = 0;
-    for (std::size_t i = 0; i < profile_.graph.edges.size(); ++i) {
-      const disasm::Edge& edge = profile_.graph.edges[i];
-      if (edge.to != loop.head) continue;
-      const bool is_own = std::ranges::binary_search(loop.blocks, edge.from);
+    for (const std::size_t i : into_[loop.head]) {
+      const bool is_own = std::ranges::binary_search(loop.blocks, profile_.graph.edges[i].from);
       (is_own ? back : in) += profile_.passes[i];
     }
     return back > kManyTimes * in;
@@ -96,10 +97,12 @@ class CulpritSearch {
     if (last.flow == disasm::Flow::jump) return !last.target;
     if (!profile_.is_counted) return !(is_in_small_loop_[from] && from >= to);
     double most = 0, all = 0;
-    for (std::size_t i = 0; i < graph.edges.size(); ++i) {
-      if (graph.edges[i].from != from) continue;
-      most = std::max(most, profile_.passes[i]);
-      all += profile_.passes[i];
+    // Edges are in order.
+    const auto first = std::ranges::lower_bound(graph.edges, from, {}, &disasm::Edge::from);
+    for (auto edge = first; edge != graph.edges.end() && edge->from == from; ++edge) {
+      const double passes = profile_.passes[static_cast<std::size_t>(edge - graph.edges.begin())];
+      most = std::max(most, passes);
+      all += passes;
     }
     return most < (1 - kRare) * all;
   }
@@ -108,13 +111,11 @@ class CulpritSearch {
     const disasm::Graph& graph = profile_.graph;
     if (index > graph.blocks[block].first) return {{&graph.code[index - 1]}, false, false};
     double most = 0;
-    for (std::size_t i = 0; i < graph.edges.size(); ++i) {
-      if (graph.edges[i].to == block) most = std::max(most, profile_.passes[i]);
-    }
+    for (const std::size_t i : into_[block]) most = std::max(most, profile_.passes[i]);
     Before before;
-    for (std::size_t i = 0; i < graph.edges.size(); ++i) {
+    for (const std::size_t i : into_[block]) {
       const disasm::Edge& edge = graph.edges[i];
-      if (edge.to != block || profile_.passes[i] < kRare * most) continue;
+      if (profile_.passes[i] < kRare * most) continue;
       if (edge.from == disasm::kOutside) {
         before.is_entered = true;
       } else {
@@ -206,7 +207,8 @@ class CulpritSearch {
   }
 
   const FunctionProfile& profile_;
-  std::vector<bool> is_in_small_loop_;  // by block
+  std::vector<std::vector<std::size_t>> into_;  // by block: edges that lead to it
+  std::vector<bool> is_in_small_loop_;          // by block
 };
 
 // Splits the time of an instruction that was executed so often.

@@ -15,8 +15,8 @@
 namespace causalctl::continuous {
 namespace {
 
-using Key = std::pair<Image, std::string>;
-using Functions = std::map<Key, Counts>;
+using FunctionKey = std::pair<Image, std::string>;
+using Functions = std::map<FunctionKey, Counts>;
 
 constexpr std::size_t kMostSuggested = 5;
 
@@ -38,14 +38,14 @@ Functions functions_of(const Profile& profile, const std::string& event,
   return functions;
 }
 
-std::string with_file(const Key& key) {
+std::string with_file(const FunctionKey& key) {
   return fmt::format("{}:{}", base_name(key.first.path), key.second);
 }
 
 constexpr int kFarthest = 1 + static_cast<int>(unwind::Fit::none);
 
 // 0 is the nearest; kFarthest does not fit.
-int distance(const Key& key, const std::string& written, const unwind::WrittenName& name) {
+int distance(const FunctionKey& key, const std::string& written, const unwind::WrittenName& name) {
   if (key.second == written || with_file(key) == written) return 0;
   const std::string file = std::string(base_name(key.first.path)) + ":";
   const bool names_file = written.starts_with(file) && !written.starts_with(file + ":");
@@ -83,14 +83,14 @@ ChosenFunction choose_function(const Profile& profile, const std::string& event,
   for (const auto& [key, places] : functions) {
     nearest = std::min(nearest, distance(key, written, name));
   }
-  std::vector<Key> chosen;
+  std::vector<FunctionKey> chosen;
   for (const auto& [key, places] : functions) {
     if (distance(key, written, name) == nearest) chosen.push_back(key);
   }
   if (nearest >= kFarthest || chosen.empty()) refuse(written, functions);
   if (chosen.size() > 1) {
     std::vector<std::string> listed;
-    for (const Key& key : chosen) listed.push_back(with_file(key));
+    for (const FunctionKey& key : chosen) listed.push_back(with_file(key));
     throw UsageError(fmt::format("{} means {} functions: {}", printable(written), chosen.size(),
                                  printable_list(listed)),
                      "write FILE:FUNCTION, or the whole name");

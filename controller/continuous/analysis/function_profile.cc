@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "controller/continuous/analysis/executions.h"
@@ -65,21 +66,20 @@ void count(FunctionProfile& profile, const ExactCounts& exact) {
   profile.is_counted = profile.calls > 0;
 }
 
-// Charges time that stands at the head of a block to the ends of those that lead to it.
-void charge_head(FunctionProfile& profile, std::size_t block, double time_ns) {
+// Charges time that stands at the head of a block to the ends of those that lead to it, by edges
+// with these indices.
+void charge_head(FunctionProfile& profile, std::size_t block,
+                 std::span<const std::size_t> edges_into_it, double time_ns) {
   const disasm::Graph& graph = profile.graph;
   InstructionProfile& own = profile.instructions[graph.blocks[block].first];
   double all = 0;
-  for (std::size_t i = 0; i < graph.edges.size(); ++i) {
-    if (graph.edges[i].to == block) all += profile.passes[i];
-  }
+  for (const std::size_t i : edges_into_it) all += profile.passes[i];
   if (all <= 0) {
     own.time_ns += time_ns;
     return;
   }
-  for (std::size_t i = 0; i < graph.edges.size(); ++i) {
+  for (const std::size_t i : edges_into_it) {
     const disasm::Edge& edge = graph.edges[i];
-    if (edge.to != block) continue;
     const double part = time_ns * profile.passes[i] / all;
     if (edge.from == disasm::kOutside) {
       own.time_ns += part;
@@ -92,6 +92,7 @@ void charge_head(FunctionProfile& profile, std::size_t block, double time_ns) {
 
 void charge(FunctionProfile& profile) {
   const disasm::Graph& graph = profile.graph;
+  const auto into = disasm::edges_into(graph);
   for (std::size_t i = 0; i < graph.blocks.size(); ++i) {
     const disasm::Block& block = graph.blocks[i];
     for (std::size_t at = block.first; at < block.first + block.count; ++at) {
@@ -102,7 +103,7 @@ void charge(FunctionProfile& profile) {
       } else if (at > block.first) {
         profile.instructions[at - 1].time_ns += time_ns;
       } else {
-        charge_head(profile, i, time_ns);
+        charge_head(profile, i, into[i], time_ns);
       }
     }
   }

@@ -64,10 +64,10 @@ TEST_CASE("An instruction waits for what it does itself", "[continuous]") {
   CHECK(letters(loop_of({0x48, 0x89, 0x04, 0x24}, at(5)), 1).empty());     // mov [rsp], rax
   CHECK(letters(loop_of({0x48, 0x01, 0xf8}, at(4)), 1).empty());           // add rax, rdi
   CHECK(letters(loop_of({0x48, 0xf7, 0xf1}, at(4)), 1) == "v");            // div rcx
-  CHECK(letters(loop_of({0xf0, 0x48, 0x83, 0x02, 0x01}, at(6)), 1) == "ywdD");  // lock add [rdx], 1
-  CHECK(letters(loop_of({0x0f, 0xae, 0xf0}, at(4)), 1) == "y");                 // mfence
-  CHECK(letters(loop_of({0x0f, 0xae, 0xf0}, at(8)), 2) == "y");                 // what is behind it
-  CHECK(letters(loop_of({0xf3, 0xa4}, at(1)), 1).starts_with("u"));             // rep movsb
+  CHECK(letters(loop_of({0xf0, 0x48, 0x83, 0x02, 0x01}, at(6)), 1) == "ydD");  // lock add [rdx], 1
+  CHECK(letters(loop_of({0x0f, 0xae, 0xf0}, at(4)), 1) == "y");                // mfence
+  CHECK(letters(loop_of({0x0f, 0xae, 0xf0}, at(8)), 2) == "y");                // what is behind it
+  CHECK(letters(loop_of({0xf3, 0xa4}, at(1)), 1).starts_with("u"));            // rep movsb
 }
 
 TEST_CASE("A load of bytes that a narrower store has changed waits for that", "[continuous]") {

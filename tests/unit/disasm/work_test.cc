@@ -47,6 +47,7 @@ TEST_CASE("instructions that read memory are told from those that write or name 
   CHECK_FALSE(reads({0x48, 0x89, 0x07}));        // mov [rdi], rax
   CHECK_FALSE(reads({0x0f, 0x11, 0x07}));        // movups [rdi], xmm0
   CHECK_FALSE(reads({0x0f, 0x95, 0x07}));        // setne [rdi]
+  CHECK_FALSE(reads({0xf3, 0xaa}));              // rep stosb
   CHECK_FALSE(reads({0x48, 0x8d, 0x04, 0x0f}));  // lea rax, [rdi + rcx]
   CHECK_FALSE(reads({0x0f, 0x1f, 0x00}));        // nop [rax]
   CHECK_FALSE(reads({0x0f, 0x18, 0x0f}));        // prefetcht0 [rdi]
