@@ -30,6 +30,11 @@ bool writes_first(const Instruction& instruction) {
 
 }  // namespace
 
+std::string assembly(const Instruction& instruction) {
+  if (instruction.text.empty()) return instruction.mnemonic;
+  return instruction.mnemonic + " " + instruction.text;
+}
+
 std::string_view operation(const Instruction& instruction) {
   const std::string_view name = instruction.mnemonic;
   return name.substr(name.rfind(' ') + 1);

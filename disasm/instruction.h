@@ -61,6 +61,7 @@ struct Instruction {
   std::span<const Operand> operands() const { return std::span(all_operands).first(operand_count); }
 };
 
+std::string assembly(const Instruction& instruction);  // "mov rax, qword ptr [rbx]"
 // "add" for "lock add".
 std::string_view operation(const Instruction& instruction);
 // Control goes on behind the instruction, at once or after a call.

@@ -19,9 +19,9 @@ Work work_of(const Instruction& instruction);
 // Moves data from memory, by an operand: not only its address, as lea and prefetches take.
 bool reads_memory(const Instruction& instruction);
 
-// The cycles from when its operands are there until its result is: the largest of those that
-// processors from Zen 2 and Skylake on take, if memory is in the first-level cache (A. Fog,
-// "Instruction tables", 2024). 0: as many as its work wants.
+// The cycles from when its operands are there until its result is, with memory in the first-level
+// cache: typical ones by kind, of which most processors take as many or fewer. 0: as many as its
+// work wants.
 double latency_of(const Instruction& instruction);
 
 }  // namespace causalctl::disasm

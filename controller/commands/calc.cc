@@ -8,10 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "controller/base/base_name.h"
 #include "controller/base/error.h"
 #include "controller/base/number.h"
-#include "controller/base/printable.h"
+#include "controller/base/printable_list.h"
 #include "controller/base/proportion.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/counted_run.h"
@@ -32,6 +31,7 @@ namespace {
 namespace view = report::continuous;
 
 constexpr const char* kEvent = "cpu";
+constexpr std::size_t kMostListedJumps = 5;
 constexpr double kShareToTell = 0.01;  // of the time, in code that the counted run did not execute
 
 struct CalcArguments {
@@ -95,15 +95,10 @@ void Calculation::choose() {
   calc_.host = host_.database.host().name;
   calc_.ghz = host_.database.host().clock_mhz / 1000.0;
   calc_.event = kEvent;
-  std::vector<std::int64_t> ids;
-  continuous::Losses losses;
-  for (const continuous::Epoch& epoch : host_.epochs) {
-    ids.push_back(epoch.id);
-    for (const auto& [kind, count] : epoch.losses) losses[kind] += count;
-  }
   calc_.epochs = heads_of(host_.epochs);
-  const continuous::Profile profile =
-      continuous::with_label(host_.database.profile(ids, calc_.warnings), arguments_.label);
+  EpochContents recorded = recorded_in(host_, arguments_.label);
+  calc_.warnings = std::move(recorded.damage);
+  const continuous::Profile& profile = recorded.profile;
   continuous::Count all;
   for (const auto& [key, counts] : profile) {
     if (key.event == kEvent) all += continuous::sum_of(counts);
@@ -121,7 +116,7 @@ void Calculation::choose() {
       static_cast<double>(sum.time_ns) / static_cast<double>(std::max<Nanoseconds>(1, all.time_ns)),
       continuous::samples_worth(profile, kEvent));
   worth_ = continuous::samples_worth({{{chosen_.image, kEvent}, chosen_.places}}, kEvent);
-  for (std::string& text : warnings_of(losses, all.samples)) {
+  for (std::string& text : warnings_of(recorded.losses, all.samples)) {
     calc_.warnings.push_back(std::move(text));
   }
 }
@@ -151,21 +146,13 @@ void Calculation::add_part(continuous::ImageCode& code, Address low,
   for (std::size_t i = 0; i < profile.graph.code.size(); ++i) {
     const disasm::Instruction& each = profile.graph.code[i];
     const continuous::InstructionProfile& own = profile.instructions[i];
-    view::CalcInstruction shown{each.address,
-                                each.text.empty() ? each.mnemonic : each.mnemonic + " " + each.text,
-                                {},
-                                {},
-                                own.found.samples,
-                                own.time_ns,
-                                share(own.time_ns),
-                                {}};
-    for (const continuous::Culprit culprit : stalls[i].culprits) {
-      shown.culprits += continuous::kCulpritNames[static_cast<std::size_t>(culprit)].letter;
-    }
+    view::CalcInstruction shown{each.address, disasm::assembly(each), {}, {}, own.found.samples,
+                                own.time_ns,  share(own.time_ns),     {}};
+    shown.culprits = continuous::letters_of(stalls[i].culprits);
     const auto frames = names_.frames(chosen_.image, each.address);
-    if (!frames.empty() && frames.front().line > 0) {
-      shown.line = fmt::format("{}:{}", base_name(frames.front().file), frames.front().line);
-      if (arguments_.source) shown.source = sources_.at(frames.front().file, frames.front().line);
+    shown.line = continuous::line_text(frames);
+    if (arguments_.source && !frames.empty()) {
+      shown.source = sources_.at(frames.front().file, frames.front().line);
     }
     part.instructions.push_back(std::move(shown));
   }
@@ -231,17 +218,18 @@ void Calculation::tell() {
                     "other work than what was recorded",
                     100 * never));
   }
+  if (unknown_jumps_.empty()) return;
+  std::vector<std::string> places;
   for (const Address jump : unknown_jumps_) {
-    calc_.warnings.push_back(
-        fmt::format("where the jump at {:#x} leads is not known: edges are missing", jump));
+    if (places.size() < kMostListedJumps) places.push_back(fmt::format("{:#x}", jump));
   }
+  calc_.warnings.push_back(
+      fmt::format("where some jumps lead is not known, so that edges are missing: {} ({})",
+                  unknown_jumps_.size(), printable_list(places)));
 }
 
 ExitCode run(const CalcArguments& arguments) {
-  if (arguments.format != "text" && arguments.format != "json" && arguments.format != "dot") {
-    throw UsageError(fmt::format("--format {}: no such format", printable(arguments.format)),
-                     "text, json or dot");
-  }
+  check_format(arguments.format, {"text", "json", "dot"});
   if (arguments.function.empty()) {
     throw UsageError("calc: FUNCTION is missing", "causalctl prof DIR lists functions");
   }
@@ -272,15 +260,12 @@ void add_calc(CLI::App& app, Command& selected) {
                                  "  causalctl calc profiles deflate --runs 3 --source\n"
                                  "  causalctl calc profiles deflate --format dot | dot -Tsvg -O");
   auto arguments = std::make_shared<CalcArguments>();
-  add_word(sub, "DIR", arguments->folder, "",
-           "the folder that `causalctl record --db` writes, or one host's file in it");
+  add_word(sub, "DIR", arguments->folder, "", kDatabaseHelp);
   add_word(sub, "FUNCTION", arguments->function, "",
            "as causalctl prof shows it; FILE:FUNCTION if several files have it");
   OptionGroup choice(sub, "What is shown");
-  choice.value("--epoch", arguments->epoch, "EPOCH",
-               "last, all, today, a name, a number, or a span such as 2026-11-25T10:00..11:00 "
-               "[last]");
-  choice.value("--label", arguments->label, "NAME", "only what was recorded with this label");
+  choice.value("--epoch", arguments->epoch, "EPOCH", kEpochHelp);
+  choice.value("--label", arguments->label, "NAME", kLabelHelp);
   choice.value("--runs", arguments->runs, "N", kRunsHelp);
   choice.value("--cutoff", arguments->cutoff, "PERCENT",
                "leave out blocks of the text with a smaller share of the function's time [0.5]");

@@ -229,6 +229,17 @@ std::uint64_t visits_of(const std::vector<continuous::Epoch>& epochs, const std:
   return visits;
 }
 
+EpochContents recorded_in(const ChosenHost& host, const std::string& label) {
+  EpochContents recorded;
+  std::vector<std::int64_t> ids;
+  for (const continuous::Epoch& epoch : host.epochs) {
+    ids.push_back(epoch.id);
+    for (const auto& [kind, count] : epoch.losses) recorded.losses[kind] += count;
+  }
+  recorded.profile = continuous::with_label(host.database.profile(ids, recorded.damage), label);
+  return recorded;
+}
+
 std::vector<report::continuous::EpochHead> heads_of(const std::vector<continuous::Epoch>& epochs) {
   std::vector<report::continuous::EpochHead> heads;
   for (const continuous::Epoch& epoch : epochs) {

@@ -45,6 +45,21 @@ void require_label(const std::vector<ChosenHost>& hosts, const std::string& labe
 // points that there are, if it was not counted in all of them.
 std::uint64_t visits_of(const std::vector<continuous::Epoch>& epochs, const std::string& point);
 
+// All that was recorded in the epochs, with this label (empty: all).
+struct EpochContents {
+  continuous::Profile profile;
+  continuous::Losses losses;
+  std::vector<std::string> damage;  // a sentence for each row that is damaged and left out
+};
+EpochContents recorded_in(const ChosenHost& host, const std::string& label);
+
+// Of options that several commands have.
+inline constexpr const char* kDatabaseHelp =
+    "the folder that `causalctl record --db` writes, or one host's file in it";
+inline constexpr const char* kEpochHelp =
+    "last, all, today, a name, a number, or a span such as 2026-11-25T10:00..11:00 [last]";
+inline constexpr const char* kLabelHelp = "only what was recorded with this label";
+
 // Returns when they were, for a report. Times are local.
 std::vector<report::continuous::EpochHead> heads_of(const std::vector<continuous::Epoch>& epochs);
 

@@ -6,12 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
 #include "controller/base/error.h"
 #include "controller/base/fd.h"
 #include "controller/base/output_file.h"
+#include "controller/base/printable_list.h"
 
 namespace causalctl::commands {
 namespace {
@@ -65,6 +67,12 @@ bool can_show(std::string_view text) {
 }
 
 }  // namespace
+
+void check_format(const std::string& format, const std::vector<std::string>& formats) {
+  if (std::find(formats.begin(), formats.end(), format) != formats.end()) return;
+  throw UsageError(fmt::format("--format {}: no such format", printable(format)),
+                   "there are " + printable_list(formats));
+}
 
 void check_output(const std::string& path, const std::string& hint) {
   if (sink_of(path, hint) != Sink::file) return;

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace causalctl::commands {
 
@@ -16,6 +17,8 @@ void write_output(const std::string& path, std::string_view text, const std::str
 // Writes a part of a result to standard output. Returns false if its reader went away. Throws Error
 // if it fails for another reason.
 bool write_part(std::string_view text);
+// Throws UsageError if the format is none of these.
+void check_format(const std::string& format, const std::vector<std::string>& formats);
 // Throws what write_output() would throw because of the file's name, or because standard output is
 // closed. Call it before long work.
 void check_output(const std::string& path, const std::string& hint);

@@ -53,17 +53,10 @@ shown::ProfileTable table_of(const ChosenHost& host, const ProfArguments& argume
   table.event = "cpu";
   table.by = arguments.by;
   table.epochs = heads_of(host.epochs);
-  continuous::Losses losses;
-  std::vector<std::int64_t> chosen;
-  for (const continuous::Epoch& epoch : host.epochs) {
-    chosen.push_back(epoch.id);
-    for (const auto& [kind, count] : epoch.losses) losses[kind] += count;
-  }
+  const EpochContents recorded = recorded_in(host, arguments.label);
   continuous::FileNames names(host.database);
-  std::vector<std::string> damage;
   const continuous::Rows rows = continuous::rows_of(
-      continuous::with_label(host.database.profile(chosen, damage), arguments.label), table.event,
-      rows_by(arguments.by), [&](const auto& image, Address offset) {
+      recorded.profile, table.event, rows_by(arguments.by), [&](const auto& image, Address offset) {
         return arguments.by == "line" ? names.line_at(image, offset) : names.at(image, offset);
       });
   table.samples = rows.all.samples;
@@ -75,11 +68,11 @@ shown::ProfileTable table_of(const ChosenHost& host, const ProfArguments& argume
     table.per = arguments.per;
     table.visits = visits_of(host.epochs, arguments.per);
   }
-  table.warnings = warnings_of(losses, rows.all.samples);
+  table.warnings = warnings_of(recorded.losses, rows.all.samples);
   if (auto text = continuous::about_interrupts(rows); !text.empty()) {
     table.warnings.push_back(std::move(text));
   }
-  table.warnings.insert(table.warnings.end(), damage.begin(), damage.end());
+  table.warnings.insert(table.warnings.end(), recorded.damage.begin(), recorded.damage.end());
   return table;
 }
 
@@ -183,14 +176,11 @@ void add_prof(CLI::App& app, Command& selected) {
                                  "  causalctl prof profiles --format html -o profile.html\n"
                                  "  causalctl prof profiles --epoch 2026-11-25T10:00..11:00");
   auto arguments = std::make_shared<ProfArguments>();
-  add_word(sub, "DIR", arguments->folder, "",
-           "the folder that `causalctl record --db` writes, or one host's file in it");
+  add_word(sub, "DIR", arguments->folder, "", kDatabaseHelp);
   OptionGroup choice(sub, "What is shown");
   choice.value("--by", arguments->by, "BY", "rows by function, line, image or label [function]");
-  choice.value("--epoch", arguments->epoch, "EPOCH",
-               "last, all, today, a name, a number, or a span such as 2026-11-25T10:00..11:00 "
-               "[last]");
-  choice.value("--label", arguments->label, "NAME", "only what was recorded with this label");
+  choice.value("--epoch", arguments->epoch, "EPOCH", kEpochHelp);
+  choice.value("--label", arguments->label, "NAME", kLabelHelp);
   choice.value("--per", arguments->per, "POINT",
                "show the time per visit of a point that was counted, too (record --progress)");
   choice.value("--limit", arguments->limit, "N", "most rows of the text; 0: all [30]");

@@ -11,7 +11,6 @@
 
 #include "controller/base/base_name.h"
 #include "controller/base/error.h"
-#include "controller/base/printable.h"
 #include "controller/base/proportion.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/counted_run.h"
@@ -69,20 +68,17 @@ class StallsOfHost {
 };
 
 void StallsOfHost::read() {
-  std::vector<std::int64_t> ids;
-  continuous::Losses losses;
-  for (const continuous::Epoch& epoch : host_.epochs) {
-    ids.push_back(epoch.id);
-    for (const auto& [kind, count] : epoch.losses) losses[kind] += count;
-  }
   table_.host = host_.database.host().name;
   table_.ghz = host_.database.host().clock_mhz / 1000.0;
   table_.event = kStallsEvent;
+  for (const auto& [letter, name] : continuous::kCulpritNames) {
+    table_.causes.emplace_back(letter, name);
+  }
   table_.epochs = heads_of(host_.epochs);
-  const continuous::Profile profile =
-      continuous::with_label(host_.database.profile(ids, table_.warnings), arguments_.label);
+  EpochContents recorded = recorded_in(host_, arguments_.label);
+  table_.warnings = std::move(recorded.damage);
   continuous::Count all;
-  for (const auto& [key, counts] : profile) {
+  for (const auto& [key, counts] : recorded.profile) {
     if (key.event != kStallsEvent) continue;
     all += continuous::sum_of(counts);
     if (key.image.kind == continuous::ImageKind::file) add(images_[key.image], counts);
@@ -90,8 +86,8 @@ void StallsOfHost::read() {
   table_.samples = all.samples;
   table_.time_ns = all.time_ns;
   all_ns_ = static_cast<double>(std::max<Nanoseconds>(1, all.time_ns));
-  worth_ = continuous::samples_worth(profile, kStallsEvent);
-  for (std::string& text : warnings_of(losses, all.samples)) {
+  worth_ = continuous::samples_worth(recorded.profile, kStallsEvent);
+  for (std::string& text : warnings_of(recorded.losses, all.samples)) {
     table_.warnings.push_back(std::move(text));
   }
 }
@@ -103,19 +99,14 @@ void StallsOfHost::add_row(const continuous::Image& image, const disasm::Instruc
   row.function = frames.empty() || frames.back().function.empty()
                      ? fmt::format("{}+{:#x}", base_name(image.path), instruction.address)
                      : frames.back().function;
-  if (!frames.empty() && frames.front().line > 0) {
-    row.line = fmt::format("{}:{}", base_name(frames.front().file), frames.front().line);
-  }
+  row.line = continuous::line_text(frames);
   row.image = image.path;
   row.address = instruction.address;
-  row.text = instruction.text.empty() ? instruction.mnemonic
-                                      : instruction.mnemonic + " " + instruction.text;
+  row.text = disasm::assembly(instruction);
   row.time_ns = stall.dynamic_ns;
   row.share = interval_of_share(std::min(1.0, stall.dynamic_ns / all_ns_), worth_);
   if (executions > 0) row.ns_each = stall.dynamic_ns / executions;
-  for (const continuous::Culprit culprit : stall.culprits) {
-    row.culprits += continuous::kCulpritNames[static_cast<std::size_t>(culprit)].letter;
-  }
+  row.culprits = continuous::letters_of(stall.culprits);
   table_.rows.push_back(std::move(row));
 }
 
@@ -167,10 +158,7 @@ view::StallTable StallsOfHost::table() {
 }
 
 ExitCode run(const StallsArguments& arguments) {
-  if (arguments.format != "text" && arguments.format != "json") {
-    throw UsageError(fmt::format("--format {}: no such format", printable(arguments.format)),
-                     "text or json");
-  }
+  check_format(arguments.format, {"text", "json"});
   const double runs = arguments.runs.empty() ? 0 : parse_runs(arguments.runs);
   const auto databases = open_databases(arguments.folder);
   const ChosenHost host = only_host(databases, arguments.folder, arguments.epoch);
@@ -192,13 +180,10 @@ void add_stalls(CLI::App& app, Command& selected) {
                                  "  causalctl stalls profiles\n"
                                  "  causalctl stalls profiles --epoch today --limit 100");
   auto arguments = std::make_shared<StallsArguments>();
-  add_word(sub, "DIR", arguments->folder, "",
-           "the folder that `causalctl record --db` writes, or one host's file in it");
+  add_word(sub, "DIR", arguments->folder, "", kDatabaseHelp);
   OptionGroup choice(sub, "What is shown");
-  choice.value("--epoch", arguments->epoch, "EPOCH",
-               "last, all, today, a name, a number, or a span such as 2026-11-25T10:00..11:00 "
-               "[last]");
-  choice.value("--label", arguments->label, "NAME", "only what was recorded with this label");
+  choice.value("--epoch", arguments->epoch, "EPOCH", kEpochHelp);
+  choice.value("--label", arguments->label, "NAME", kLabelHelp);
   choice.value("--runs", arguments->runs, "N", kRunsHelp);
   choice.value("-n,--limit", arguments->limit, "N", "most rows of the text; 0: all [30]");
   OptionGroup output(sub, "Output");

@@ -42,15 +42,11 @@ class Sets {
   // Adds these epochs as one set.
   void add(const ChosenHost& host, const std::string& name) {
     continuous::SampleSet set{fmt::format("{}: {}", host.database.host().name, name)};
-    std::vector<std::int64_t> ids;
-    continuous::Losses losses;
     for (const continuous::Epoch& epoch : host.epochs) {
       if (!used_.insert({&host.database, epoch.id}).second) {
         throw UsageError(fmt::format("epoch {} is in two sets", epoch.id), "sets must be apart");
       }
-      ids.push_back(epoch.id);
       set.recorded_ns += epoch.recorded_ns;
-      for (const auto& [kind, count] : epoch.losses) losses[kind] += count;
     }
     if (set.recorded_ns <= 0) return;
     set.units = per_.empty() ? static_cast<double>(set.recorded_ns) / kSecond
@@ -59,12 +55,12 @@ class Sets {
       throw UsageError(fmt::format("--per {}: {} has no visit of it", per_, printable(set.name)));
     }
     auto& names = names_.try_emplace(&host.database, host.database).first->second;
-    std::vector<std::string> texts;
+    EpochContents recorded = recorded_in(host, label_);
     set.rows = continuous::rows_of(
-        continuous::with_label(host.database.profile(ids, texts), label_), "cpu",
-        continuous::By::function,
+        recorded.profile, "cpu", continuous::By::function,
         [&names](const auto& image, Address offset) { return names.at(image, offset); });
-    for (std::string& text : warnings_of(losses, set.rows.all.samples)) {
+    std::vector<std::string> texts = std::move(recorded.damage);
+    for (std::string& text : warnings_of(recorded.losses, set.rows.all.samples)) {
       texts.push_back(std::move(text));
     }
     for (const std::string& text : texts) warnings_.push_back(set.name + ": " + text);
@@ -127,9 +123,7 @@ view::SpreadTable table_of_sets(const StatsArguments& arguments) {
 }
 
 ExitCode show(const StatsArguments& arguments) {
-  if (arguments.format != "text" && arguments.format != "json") {
-    throw UsageError(fmt::format("--format {}: no such format", arguments.format), "text or json");
-  }
+  check_format(arguments.format, {"text", "json"});
   const view::SpreadTable table = table_of_sets(arguments);
   const TextLook look = text_look({arguments.format, arguments.path, arguments.color});
   const view::TextOptions options{look.color, look.width,
@@ -149,13 +143,12 @@ void add_stats(CLI::App& app, Command& selected) {
       "  causalctl stats profiles --epoch today\n"
       "  causalctl stats profiles --epoch 'first run' --epoch 'second run' --epoch 'third run'");
   auto arguments = std::make_shared<StatsArguments>();
-  add_word(sub, "DIR", arguments->folder, "",
-           "the folder that `causalctl record --db` writes, or one host's file in it");
+  add_word(sub, "DIR", arguments->folder, "", kDatabaseHelp);
   OptionGroup choice(sub, "What is shown");
   choice.list("--epoch", arguments->epochs, "EPOCH",
               "one set: last, all, today, a name, a number, or a span of time; may be repeated. If "
               "it is given once, each epoch that it means is a set [all]");
-  choice.value("--label", arguments->label, "NAME", "only what was recorded with this label");
+  choice.value("--label", arguments->label, "NAME", kLabelHelp);
   choice.value(
       "--per", arguments->per, "POINT",
       "CPU time per visit of a point that was counted (record --progress), in place of cores");

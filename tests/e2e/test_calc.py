@@ -29,6 +29,13 @@ __attribute__((noinline)) uint64_t chase(uint64_t times) {
                    "jnz 1b\\n" : "+r"(at), "+r"(times) : : "rdx", "memory");
   return (uint64_t)at;
 }
+__attribute__((noinline)) void pick(int first, uint64_t times) {
+  if (first) {
+    __asm__ volatile("1: imul %%rax, %%rax\\n sub $1, %0\\n jnz 1b" : "+r"(times) : : "rax");
+  } else {
+    __asm__ volatile("1: xor %%rax, %%rax\\n sub $1, %0\\n jnz 1b" : "+r"(times) : : "rax");
+  }
+}
 __attribute__((noinline)) void round_done(void) { __asm__ volatile(""); }
 int main(int argc, char** argv) {
   memory = malloc(sizeof(uint64_t) * kLines * kStride);
@@ -43,6 +50,7 @@ int main(int argc, char** argv) {
   for (long rounds = atol(argv[1]); rounds != 0; rounds--) {
     multiply(500000);
     chase(argc > 2 ? 10 : 20000);
+    pick(argc == 2, 200000);
     round_done();
   }
 }
@@ -104,7 +112,10 @@ def test_time_is_charged_to_the_instruction_that_waits(options, recorded):
     assert sum(each["samples"] for each in places[1:]) > sum(each["samples"] for each in places[:1])
     assert multiply["samples"] == sum(each["samples"] for each in instructions(multiply))
     assert "counts" not in multiply and "executions" not in multiply["parts"][0]["blocks"][0]
+    text = run(options.causalctl, "calc", "db", "chase", "--cutoff", "0", folder=recorded).stdout
+    assert text.count("\nblock ") == len(chase["parts"][0]["blocks"]) > 1 and "left out" not in text, text
     text = run(options.causalctl, "calc", "db", "chase", "--source", folder=recorded).stdout
+    assert text.count("\nblock ") == 1 and "left out: --cutoff 0 shows all" in text, text
     assert "no cycles" not in text and "db DIR import" in text, text
     assert re.search(r"program\.c:\d+  +__asm__ volatile", text), text
     assert re.search(r"\d+\.\d +\[\d+\.\d, \d+\.\d\] .*mov r\w+, qword ptr \[r\w+\]", text), text
@@ -133,6 +144,9 @@ def test_counts_tell_how_often_code_runs_and_how_long_it_takes(options, recorded
     assert 8.5 < loop["ns_each"] * result["ghz"] < 18, (loop["ns_each"], result["ghz"])
     told = calc(options, recorded, "multiply", "--runs", 2)
     assert told["counts"]["runs"] == 2 and told["counts"]["runs_by"] == "--runs"
+    # What the counted run did not do is told.
+    (warning,) = calc(options, recorded, "pick")["warnings"]
+    assert re.match(r"(9\d|100)\.\d % of the time is in blocks that the counted run never executed", warning), warning
     text = run(options.causalctl, "calc", "db", "multiply", folder=recorded).stdout
     assert re.search(r"block \d+: .*, 500,000 × a call, \S+ cycles, CPI \S+, to ", text), text
     # The counted run chases less often, which does not matter within the function.
@@ -159,6 +173,7 @@ def test_the_longest_stalls_of_all_code(options, recorded):
     assert {"chase", "multiply"} <= functions, functions
     text = run(options.causalctl, "stalls", "db", "-n", 1, folder=recorded).stdout
     assert re.search(r"dD +mov r\w+, qword ptr \[r\w+\]  [0-9a-f]+ chase \(program\)", text) and "--limit 0" in text, text
+    assert "why: d data cache, D data TLB\n" in text and "causalctl calc DIR FUNCTION" in text, text
     refused = run(options.causalctl, "stalls", "db", "--runs", "0", folder=recorded, check=False)
     assert refused.returncode == 2 and "--runs 0" in refused.stderr
 

@@ -24,6 +24,7 @@
 #include "controller/base/whole_file.h"
 #include "controller/continuous/analysis/executions.h"
 #include "controller/continuous/analysis/flow.h"
+#include "controller/continuous/analysis/function_profile.h"
 #include "controller/continuous/code/file_code.h"
 #include "controller/continuous/record/database.h"
 #include "disasm/classes.h"
@@ -167,11 +168,7 @@ double scale_of(const Program& program, const Chosen& chosen) {
 
 continuous::Frequencies estimated(const Function& function, const std::vector<bool>& chosen,
                                   double scale) {
-  const auto node = [](std::size_t block) { return block == disasm::kOutside ? 0 : block + 1; };
-  continuous::FlowGraph flow{function.graph.blocks.size() + 1, {}};
-  for (const auto& edge : function.graph.edges) {
-    flow.edges.push_back({node(edge.from), node(edge.to)});
-  }
+  const continuous::FlowGraph flow = continuous::flow_graph_of(function.graph);
   std::vector<continuous::KnownCount> known;
   std::vector<double> guesses(flow.nodes);
   std::vector<bool> is_counted(function.classes.count);

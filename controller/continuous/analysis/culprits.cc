@@ -1,11 +1,10 @@
 #include "controller/continuous/analysis/culprits.h"
 
 #include <algorithm>
-#include <optional>
-#include <set>
 
 #include "disasm/loops.h"
 #include "disasm/work.h"
+#include "unwind/tables/elf_image.h"
 
 namespace causalctl::continuous {
 namespace {
@@ -13,7 +12,7 @@ namespace {
 using disasm::Instruction;
 using disasm::Operand;
 
-constexpr Address kLine = 64, kPage = 4096;
+constexpr Address kLine = 64;
 // Of the smallest first-level cache for code (32 KiB), what a loop surely has for itself.
 constexpr Address kSmallLoop = 16384;
 constexpr double kManyTimes = 10;  // that a loop is repeated, for each time that it is entered
@@ -55,7 +54,7 @@ class CulpritSearch {
     if (is_far || writes_far) found.push_back(Culprit::data_tlb);
     if (!is_in_small_loop_[block] || before.is_entered) {
       if (begins_unit(own, before, kLine)) found.push_back(Culprit::code_cache);
-      if (begins_unit(own, before, kPage)) found.push_back(Culprit::code_tlb);
+      if (begins_unit(own, before, unwind::kPageBytes)) found.push_back(Culprit::code_tlb);
     }
     if (reads_narrower_store(block, index)) found.insert(found.begin(), Culprit::forwarding);
     return found;
@@ -222,6 +221,14 @@ void split(Stall& stall, const Instruction& instruction, double time_ns, double 
 }
 
 }  // namespace
+
+std::string letters_of(std::span<const Culprit> culprits) {
+  std::string letters;
+  for (const Culprit each : culprits) {
+    letters += kCulpritNames[static_cast<std::size_t>(each)].letter;
+  }
+  return letters;
+}
 
 std::vector<Stall> stalls_of(const FunctionProfile& profile, double cycles_per_ns, double runs) {
   const bool has_cycles = profile.is_counted && cycles_per_ns > 0 && runs > 0;

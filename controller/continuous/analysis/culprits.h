@@ -19,6 +19,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -59,6 +61,8 @@ inline constexpr std::array<CulpritName, kCulprits> kCulpritNames = {{
     {'I', "code cache"},
     {'i', "code TLB"},
 }};
+
+std::string letters_of(std::span<const Culprit> culprits);
 
 // How an instruction spends its time. The parts add up to what is charged to it.
 struct Stall {

@@ -15,6 +15,11 @@ constexpr std::size_t kMostOpen = 32;
 
 }  // namespace
 
+std::string line_text(const std::vector<unwind::Frame>& frames) {
+  if (frames.empty() || frames.front().line <= 0) return {};
+  return fmt::format("{}:{}", base_name(frames.front().file), frames.front().line);
+}
+
 FileNames::Known& FileNames::known(const Image& image) {
   const auto [entry, is_new] = known_.try_emplace(image);
   Known& known = entry->second;

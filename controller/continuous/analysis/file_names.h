@@ -17,6 +17,9 @@
 
 namespace causalctl::continuous {
 
+// Returns "deflate.c:12" for the innermost frame; empty if its line is not known. Pure.
+std::string line_text(const std::vector<unwind::Frame>& frames);
+
 class FileNames {
  public:
   explicit FileNames(const Database& database) : database_(database) {}

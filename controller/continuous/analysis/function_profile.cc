@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "controller/continuous/analysis/executions.h"
-#include "controller/continuous/analysis/flow.h"
 #include "disasm/work.h"
 
 namespace causalctl::continuous {
@@ -20,10 +19,7 @@ constexpr double kLessThanOne = 0.5;  // samples of a block that has none
 // How often edges are passed, in some unit, if a block is executed the more often the more of its
 // instructions' time it has: good enough to tell which way mostly leads to a block.
 std::vector<double> guessed_passes(const FunctionProfile& profile) {
-  FlowGraph flow{profile.graph.blocks.size() + 1, {}};
-  for (const disasm::Edge& edge : profile.graph.edges) {
-    flow.edges.push_back({flow_node(edge.from), flow_node(edge.to)});
-  }
+  const FlowGraph flow = flow_graph_of(profile.graph);
   std::vector<double> guesses(flow.nodes);
   for (std::size_t i = 0; i < profile.graph.blocks.size(); ++i) {
     const disasm::Block& block = profile.graph.blocks[i];
@@ -133,6 +129,14 @@ void find(FunctionProfile& profile, const Counts& places) {
 }
 
 }  // namespace
+
+FlowGraph flow_graph_of(const disasm::Graph& graph) {
+  FlowGraph flow{graph.blocks.size() + 1, {}};
+  for (const disasm::Edge& edge : graph.edges) {
+    flow.edges.push_back({flow_node(edge.from), flow_node(edge.to)});
+  }
+  return flow;
+}
 
 FunctionProfile profile_of(disasm::Graph graph, const Counts& places, const ExactCounts* exact) {
   FunctionProfile profile;

@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "controller/continuous/analysis/flow.h"
 #include "controller/continuous/record/counts.h"
 #include "controller/continuous/record/exact_counts.h"
 #include "disasm/graph.h"
@@ -35,6 +36,9 @@ struct FunctionProfile {
   double calls = 0;                   // entries from outside, in the counted run
   Nanoseconds never_executed_ns = 0;  // found in blocks that the counted run did not execute
 };
+
+// The graph as the flow of control: node 0 is outside, and block i is node i + 1.
+FlowGraph flow_graph_of(const disasm::Graph& graph);
 
 // `places`: by link-time address, those of the function among others. `exact`: null if nothing
 // counted this build.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controller/report/continuous/model.h"
@@ -29,10 +30,11 @@ struct StallTable {
   std::string event;
   std::uint64_t samples = 0;
   Nanoseconds time_ns = 0;
-  double analysed = 0;         // share of the time in code that was analysed
-  double counted = 0;          // … of which executions are known
-  double ghz = 0;              // of the host's cores; 0: not known
-  std::vector<StallRow> rows;  // the largest first
+  double analysed = 0;                               // share of the time in code that was analysed
+  double counted = 0;                                // … of which executions are known
+  double ghz = 0;                                    // of the host's cores; 0: not known
+  std::vector<std::pair<char, std::string>> causes;  // what letters of culprits mean
+  std::vector<StallRow> rows;                        // the largest first
   std::vector<std::string> warnings;
 };
 

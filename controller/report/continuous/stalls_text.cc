@@ -26,6 +26,23 @@ std::string place_of(const StallRow& row) {
   return place;
 }
 
+// What the letters of the first rows mean, and what shows more.
+void add_legend(const StallTable& table, std::size_t rows, Text& text) {
+  std::string legend;
+  for (const auto& [letter, name] : table.causes) {
+    const bool is_used =
+        std::any_of(table.rows.begin(), table.rows.begin() + static_cast<std::ptrdiff_t>(rows),
+                    [letter = letter](const StallRow& row) {
+                      return row.culprits.find(letter) != std::string::npos;
+                    });
+    if (is_used) legend += fmt::format("{}{} {}", legend.empty() ? "" : ", ", letter, name);
+  }
+  if (legend.empty()) return;
+  text.blank();
+  text.paragraph("why: " + legend);
+  text.paragraph("to read on: causalctl calc DIR FUNCTION shows the code around an instruction");
+}
+
 }  // namespace
 
 std::string render_text(const StallTable& table, const TextOptions& options) {
@@ -56,6 +73,8 @@ std::string render_text(const StallTable& table, const TextOptions& options) {
   if (most < table.rows.size()) {
     text.line("{} more instructions: --limit 0 shows all", table.rows.size() - most);
   }
+  if (table.rows.empty()) text.line("no instruction has a thousandth of the time");
+  add_legend(table, most, text);
   if (!table.warnings.empty()) text.blank();
   for (const std::string& warning : table.warnings) {
     text.paragraph("warning: " + printable(warning));

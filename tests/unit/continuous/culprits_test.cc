@@ -47,12 +47,7 @@ Counts at(Address offset) { return {{kAt + offset, {100, 100 * kMicrosecond}}}; 
 
 // The letters of the instruction with the number, where samples stand at `offset`.
 std::string letters(const FunctionProfile& profile, std::size_t number) {
-  std::string text;
-  const auto stalls = stalls_of(profile, 0, 0);
-  for (const Culprit culprit : stalls.at(number).culprits) {
-    text += kCulpritNames.at(static_cast<std::size_t>(culprit)).letter;
-  }
-  return text;
+  return letters_of(stalls_of(profile, 0, 0).at(number).culprits);
 }
 
 }  // namespace
