@@ -69,8 +69,12 @@ struct CoreSampling::Program {
 };
 
 CoreSampling::CoreSampling(const ProcessBits& processes, const SamplingFields& fields,
-                           std::size_t lockable, std::uint64_t seed)
-    : program_(std::make_unique<Program>(processes)), clocks_(fields.period_ns, seed) {
+                           std::size_t lockable, std::uint64_t seed, std::optional<int> program)
+    : clocks_(fields.period_ns, seed) {
+  if (!program) {
+    program_ = std::make_unique<Program>(processes);
+    program = program_->descriptor();
+  }
   const auto cores = static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
   const unsigned pages = pages_of_core(cores, fields, lockable);
   for (std::size_t number = 0; number < cores; ++number) {
@@ -78,7 +82,7 @@ CoreSampling::CoreSampling(const ProcessBits& processes, const SamplingFields& f
       return EventFd::open_on_core(attr, static_cast<int>(number), "sampling of a core");
     });
     if (!opened) continue;  // it is offline
-    opened->event.set_program(program_->descriptor());
+    opened->event.set_program(*program);
     const auto& attr = opened->event.attr();
     Source source;
     source.ring = std::move(opened->ring);

@@ -26,9 +26,10 @@ class CoreSampling {
  public:
   // Opens everything, disabled, for those of `processes` that are sampled at any time. They must
   // have the numbers that we know in the kernel, too (namespace_of_numbers()). Its rings take an
-  // eighth of the lockable_pages() at most. Throws Error.
+  // eighth of the lockable_pages() at most. `program` is run at each sample in place of its own,
+  // and drops the same. Throws Error.
   CoreSampling(const ProcessBits& processes, const SamplingFields& fields, std::size_t lockable,
-               std::uint64_t seed);
+               std::uint64_t seed, std::optional<int> program = std::nullopt);
   ~CoreSampling();
 
   void enable(bool on);
@@ -49,7 +50,7 @@ class CoreSampling {
   };
 
   struct Program;
-  std::unique_ptr<Program> program_;
+  std::unique_ptr<Program> program_;  // null if another one is run
   CoreClocks clocks_;
   std::vector<Source> sources_;  // as clocks_.all()
 };

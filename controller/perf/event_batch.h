@@ -59,6 +59,14 @@ class EventBatch {
     std::erase_if(keys_, [&](const Key& key) { return drop(at(key, small)); });
   }
 
+  template <typename Use>  // use(SampleEvent&), which leaves the time as it is
+  void complete_samples(Use&& use) {
+    for (const Key& key : keys_) {
+      if (static_cast<Store>(key.store) != Store::others) continue;
+      if (auto* sample = std::get_if<SampleEvent>(&others_[key.place])) use(*sample);
+    }
+  }
+
   class Iterator {
    public:
     using iterator_category = std::input_iterator_tag;

@@ -20,6 +20,10 @@ struct UserStack {
   std::vector<std::uint64_t> registers;
   std::vector<std::byte> stack;
   bool truncated = false;  // true if the copy was full, or empty
+  // Where a signal's handler runs on a stack of its own, what it has interrupted, if that was
+  // copied: the bytes from the stack pointer there upwards.
+  Address interrupted_pointer = 0;
+  std::vector<std::byte> interrupted;
 };
 
 // Why a sample was taken: CPU time has passed, the thread leaves its core, an event of

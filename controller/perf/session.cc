@@ -55,6 +55,7 @@ Session::Session(std::shared_ptr<ProcessSet> set, const SessionOptions& options,
       period_at_start_ns_(options.period_ns) {
   plan_.peers = plan_.peers && only_process_ != 0;
   if (plan_.sample && plan_.switches && options.scheduler) open_scheduler();
+  open_interrupted();
   if (scheduler_ || options.tasks) open_tasks();
   scans_rarely_ = options.tasks && tasks_;
   open_sampled_hits(options.stack_bytes);
@@ -178,8 +179,9 @@ EventBatch Session::drain(Nanoseconds now_ns) {
   const bool is_due = lost_since_scan_ || may_be_over || now_ns >= next_scan_ns_;
   if (is_due && now_ns >= scan_rests_until_ns_) rescan(now_ns);
   leave_cores_if_throttled();
-  EventBatch batch =
-      merger_.take_until(now_ns - (plan_.leaving || sampled_hits_ ? kGuardOfStacks : kGuard));
+  const bool has_stacks = plan_.leaving || sampled_hits_ || interrupted_;
+  EventBatch batch = merger_.take_until(now_ns - (has_stacks ? kGuardOfStacks : kGuard));
+  if (interrupted_) complete_samples(batch, now_ns - kLongestUnknown);
   if (!left_threads_.empty()) drop_of_left(batch, now_ns - kLongestUnknown);
   return batch;
 }

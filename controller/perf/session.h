@@ -36,6 +36,7 @@
 #include "controller/perf/event_closer.h"
 #include "controller/perf/event_source.h"
 #include "controller/perf/events.h"
+#include "controller/perf/interrupted_stacks.h"
 #include "controller/perf/merge.h"
 #include "controller/perf/peers.h"
 #include "controller/perf/process_bits.h"
@@ -199,6 +200,8 @@ class Session final : public EventSource {
   void refuse_many_uprobes(const std::string& why_no_program) const;
   void read_sampled_hits();
   void open_scheduler();
+  void open_interrupted();
+  void complete_samples(EventBatch& batch, Nanoseconds older_than_ns);
   void open_tasks();
   void reopen_tasks();
   void read_tasks();
@@ -264,6 +267,7 @@ class Session final : public EventSource {
   bool alive_ = true;
 
   std::optional<SchedulerWatch> scheduler_;
+  std::optional<InterruptedStacks> interrupted_;  // if they are copied
   std::optional<Trial> scheduler_trial_;
   std::optional<TaskRecords> tasks_;  // if threads have no bookkeeping of their own
   // Of threads that are not known yet, because their FORK records were not read.

@@ -19,6 +19,24 @@ void Session::open_scheduler() {
   log::verbose("switches and wake-ups by BPF: {}", scheduler_trial_->finding);
 }
 
+// Without it a chain in such a handler ends behind the instruction that was interrupted.
+void Session::open_interrupted() {
+  if (!plan_.sample || plan_.sampling.stack_bytes == 0) return;
+  try {
+    interrupted_.emplace(*process_bits());
+    plan_.program = interrupted_->program_of_thread();
+  } catch (const Error& error) {
+    log::verbose("stacks below those of signal handlers are not copied: {}", error.what());
+  }
+}
+
+void Session::complete_samples(EventBatch& batch, Nanoseconds older_than_ns) {
+  interrupted_->read();
+  if (interrupted_->empty()) return;
+  batch.complete_samples([this](SampleEvent& sample) { interrupted_->give(sample); });
+  interrupted_->forget(older_than_ns);
+}
+
 void Session::read_scheduler() {
   SchedulerRecords records = scheduler_->read();
   losses_.records_lost += records.lost;

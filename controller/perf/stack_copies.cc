@@ -59,15 +59,20 @@ std::uint64_t StackCopies::read_copy(std::size_t core, std::uint64_t number, std
   sample.stack_pointer = first.registers[kPointer];
   const auto frames = std::min<std::uint64_t>(first.frames, STACK_FRAMES);
   sample.kernel.assign(first.chain, first.chain + frames);
-  auto& stack = sample.user.stack;
+  auto& [mask, registers, stack, truncated, interrupted_pointer, interrupted] = sample.user;
   do {
     const StackPiece& piece = pieces[number % pieces.size()];
-    const auto bytes = std::as_bytes(std::span(piece.stack))
-                           .first(std::min<std::size_t>(piece.bytes, most_bytes - stack.size()));
-    stack.insert(stack.end(), bytes.begin(), bytes.end());
+    const auto bytes = std::as_bytes(std::span(piece.stack)).first(piece.bytes);
+    if (piece.from == sample.stack_pointer + stack.size()) {
+      const auto wanted = bytes.first(std::min(bytes.size(), most_bytes - stack.size()));
+      stack.insert(stack.end(), wanted.begin(), wanted.end());
+    } else {
+      if (interrupted.empty()) interrupted_pointer = piece.from;
+      interrupted.insert(interrupted.end(), bytes.begin(), bytes.end());
+    }
     ++number;
   } while (number != end && pieces[number % pieces.size()].tag == 0);
-  sample.user.truncated = stack.empty() || stack.size() == most_bytes;
+  truncated = stack.empty() || stack.size() == most_bytes;
   return number;
 }
 

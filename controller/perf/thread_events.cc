@@ -96,6 +96,7 @@ bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
         [&](const auto& attr) { return EventFd::open(attr, thread_.tid, kSampling); });
     if (!opened) return false;
     sampling_ = std::move(opened->event);
+    if (plan.program) sampling_.set_program(*plan.program);
     stack_ring_ = std::move(opened->ring);
     if (enabled) sampling_.enable();
   }
@@ -128,6 +129,7 @@ bool ThreadEvents::reopen_leaving(const ThreadPlan& plan, const EventFd* output)
       stack_ring_ = std::move(opened->ring);
       if (enabled) leaving_.enable();
     }
+    if (plan.program) leaving_.set_program(*plan.program);
   }
   update_layouts();
   return true;

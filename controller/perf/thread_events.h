@@ -28,6 +28,7 @@ struct ThreadPlan {
   bool switches = true;  // records of switches are wanted
   bool peers = true;     // switches of other processes are wanted, too (peers.h)
   SamplingFields sampling;
+  std::optional<int> program;  // run at each sample that copies a stack, but for those of `events`
   // The clocks of the cores sample the threads (core_sampling.h): they have none of their own.
   bool by_core = false;
   // Switches and wake-ups are followed for all threads, and switches are sampled

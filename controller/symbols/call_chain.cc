@@ -27,7 +27,9 @@ std::vector<Address> unwound(const perf::UserStack& user, unwind::Unwinder& unwi
 
 const unwind::Chain& unwound_chain(const perf::SampleEvent& sample, unwind::Unwinder& unwinder,
                                    std::size_t depth) {
-  return unwinder.unwind_chain(registers_of(sample.user), sample.user.stack, depth, sample.callers);
+  const perf::UserStack& user = sample.user;
+  return unwinder.unwind_chain(registers_of(user), user.stack, depth, sample.callers,
+                               {user.interrupted_pointer, user.interrupted});
 }
 
 std::vector<Address> chain_of(const perf::SampleEvent& sample, unwind::Unwinder& unwinder) {

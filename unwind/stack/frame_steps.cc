@@ -103,8 +103,7 @@ FrameStep FrameSteps::by_signal(const FramePosition& at, FrameBase& base) {
   base = FrameBase{*registers, 0};
   FrameStep step;
   step.caller = position_of(*registers);
-  // A handler on an alternate stack: what it interrupted is known, but not who had called that.
-  if (!stack_.has(step.caller.sp)) stack_.leave();
+  stack_.cross(step.caller.sp);
   step.cfa = step.caller.sp;
   step.how = FrameHow::signal;
   return step;

@@ -11,15 +11,17 @@ constexpr std::size_t kMostBlocks = 512;  // 8 MB: as large as stacks usually ar
 
 }  // namespace
 
-void SampledStack::start(Address sp, std::span<const std::byte> copy, bool still) {
+void SampledStack::start(Address sp, std::span<const std::byte> copy, bool still,
+                         const StackCopy& interrupted) {
   sp_ = sp;
   still_ = still;
   copy_ = copy;
+  interrupted_ = interrupted;
   last_.reset();
   changed_.reset();
   read_live_ = failed_ = false;
   used_ = 0;
-  left_ = false;
+  left_ = crossed_ = false;
 }
 
 bool SampledStack::has_changed() {
@@ -27,8 +29,9 @@ bool SampledStack::has_changed() {
   if (!changed_) {
     Address value = 0;
     changed_ =
-        last_ && (!read_target(target_, last_->at, std::as_writable_bytes(std::span(&value, 1))) ||
-                  value != last_->value);
+        last_ ? (!read_target(target_, last_->at, std::as_writable_bytes(std::span(&value, 1))) ||
+                 value != last_->value)
+              : crossed_;
   }
   return *changed_;
 }
@@ -56,7 +59,7 @@ std::span<const std::byte> SampledStack::block_at(Address address) {
   return std::span(block.bytes).subspan(offset);
 }
 
-std::optional<Address> SampledStack::live(Address address) {
+std::optional<Address> SampledStack::other(Address address) {
   Address value = 0;
   if (!read(address, std::as_writable_bytes(std::span(&value, 1)))) return std::nullopt;
   return value;
@@ -64,6 +67,7 @@ std::optional<Address> SampledStack::live(Address address) {
 
 bool SampledStack::read(Address address, std::span<std::byte> bytes) {
   if (StackView(sp_, copy_).read(address, bytes)) return true;
+  if (StackView(interrupted_.sp, interrupted_.bytes).read(address, bytes)) return true;
   if (left_) {
     failed_ = true;
     return false;

@@ -18,19 +18,26 @@
 
 namespace causalctl::unwind {
 
+struct StackCopy {
+  Address sp = 0;
+  std::span<const std::byte> bytes;  // from there upwards
+};
+
 class SampledStack {
  public:
   explicit SampledStack(Pid target) : target_(target) {}
 
-  // `still`: the thread does not run, so what is read from the target is as old as the copy. The
-  // copy is borrowed.
-  void start(Address sp, std::span<const std::byte> copy, bool still = false);
+  // `still`: the thread does not run, so what is read from the target is as old as the copy.
+  // `interrupted` is a copy of another stack, which a signal's handler has interrupted. The copies
+  // are borrowed.
+  void start(Address sp, std::span<const std::byte> copy, bool still = false,
+             const StackCopy& interrupted = {});
 
   Address sp() const { return sp_; }
   // Returns the word there, or nullopt if it cannot be had.
   std::optional<Address> word(Address address) {
     const Address offset = address - sp_;
-    if (offset >= copy_.size() || copy_.size() - offset < sizeof(Address)) return live(address);
+    if (offset >= copy_.size() || copy_.size() - offset < sizeof(Address)) return other(address);
     Address value = 0;
     std::memcpy(&value, copy_.data() + offset, sizeof value);
     return value;
@@ -39,13 +46,25 @@ class SampledStack {
   bool read(Address address, std::span<std::byte> bytes);
   // Remembers that this word of the stack was taken for a return address.
   void has_return_address(Address at, Address value) {
-    if (at - sp_ < copy_.size()) last_ = Slot{at, value};
+    if (has(at)) last_ = Slot{at, value};
   }
 
-  bool has(Address address) const { return address - sp_ < copy_.size(); }
-  // Reads nothing more from outside: the chain goes on in another stack, of which nothing tells
-  // whether its calls are still those of the sample.
-  void leave() { left_ = !still_; }
+  // Whether it is in a copy.
+  bool has(Address address) const {
+    return address - sp_ < copy_.size() || is_interrupted(address);
+  }
+  // The chain goes on at `sp`, where a signal has interrupted the thread. If that is on another
+  // stack, the calls that were found until now tell nothing of whether those there are still under
+  // way; if there is no copy of it, nothing more is read from outside.
+  void cross(Address sp) {
+    if (is_interrupted(sp)) {
+      last_.reset();
+      changed_.reset();
+      crossed_ = true;
+    } else if (!has(sp)) {
+      left_ = !still_;
+    }
+  }
   bool left() const { return left_; }
   // Returns whether what was read from outside can be believed: the last return address of the copy
   // is still in its place.
@@ -64,13 +83,18 @@ class SampledStack {
     std::vector<std::byte> bytes;
   };
 
-  std::optional<Address> live(Address address);
+  bool is_interrupted(Address address) const {
+    return address - interrupted_.sp < interrupted_.bytes.size();
+  }
+  std::optional<Address> other(Address address);
   bool has_changed();
   std::span<const std::byte> block_at(Address address);
 
   Pid target_;
   Address sp_ = 0;
   std::span<const std::byte> copy_;
+  StackCopy interrupted_;
+  bool crossed_ = false;  // the chain has come to what was interrupted
   std::optional<Slot> last_;
   std::optional<bool> changed_;
   bool still_ = false;

@@ -133,8 +133,8 @@ void Unwinder::Impl::find_stack_begin() {
 
 bool Unwinder::Impl::read(Address address, std::span<std::byte> bytes) {
   const Address offset = address - stack.sp();
-  if (offset < kLargestUserStack && images.at(address) == nullptr)
-    return stack.read(address, bytes);
+  const bool may_be_stack = offset < kLargestUserStack && images.at(address) == nullptr;
+  if (may_be_stack || stack.has(address)) return stack.read(address, bytes);
   return images.read_constant(address, bytes) || read_target(images.target(), address, bytes);
 }
 
@@ -349,7 +349,8 @@ void Unwinder::set_stopped(bool stopped) { impl_->stopped = stopped; }
 bool Unwinder::last_complete() const { return impl_->chain.complete(); }
 
 const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const std::byte> stack,
-                                    std::size_t depth, std::span<const Address> kernel_chain) {
+                                    std::size_t depth, std::span<const Address> kernel_chain,
+                                    const StackCopy& interrupted) {
   Chain& chain = impl_->chain;
   chain.frames.clear();
   chain.end = ChainEnd::depth;
@@ -358,7 +359,7 @@ const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const 
   if (depth == 0) return chain;
   impl_->update();
   const FramePosition at = position_of(registers);
-  impl_->stack.start(at.sp, stack, impl_->stopped);
+  impl_->stack.start(at.sp, stack, impl_->stopped, interrupted);
   impl_->kernel_chain = kernel_chain;
   impl_->alternatives = kMostAlternatives;
   impl_->holes.mend(at.sp, stack);

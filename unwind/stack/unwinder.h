@@ -11,6 +11,7 @@
 #include "unwind/modules/image_files.h"
 #include "unwind/stack/chain.h"
 #include "unwind/stack/registers.h"
+#include "unwind/stack/sampled_stack.h"
 
 namespace causalctl::unwind {
 
@@ -39,8 +40,10 @@ class Unwinder {
   // Where the copy is short because of a hole in the stack, the hole is mended (stack_holes.h).
   // `kernel_chain` are the addresses that the kernel found by frame pointers, innermost first, if
   // it was asked to. They are right where a Go program has changed stacks, and only there are used.
+  // `interrupted` is what a signal's handler has interrupted that runs on a stack of its own.
   const Chain& unwind_chain(const Registers& registers, std::span<const std::byte> stack,
-                            std::size_t depth, std::span<const Address> kernel_chain = {});
+                            std::size_t depth, std::span<const Address> kernel_chain = {},
+                            const StackCopy& interrupted = {});
   // Does the same, and returns the addresses alone: the instruction pointer, then return addresses.
   std::vector<Address> unwind(const Registers& registers, std::span<const std::byte> stack,
                               std::size_t depth, std::span<const Address> kernel_chain = {});

@@ -27,6 +27,7 @@ struct task_struct {
   int tgid;
   unsigned int __state;
   void* mm;
+  unsigned long sas_ss_sp, sas_ss_size;
   struct sched_entity se;
 } __attribute__((preserve_access_index));
 

@@ -2,6 +2,9 @@
 #pragma once
 
 #include "controller/perf/bpf/stack_copy.h"
+#ifdef STACK_OF_TASKS
+#include "controller/perf/bpf/interrupted.bpf.h"
+#endif
 
 // The context of a uprobe has them in this order on every kernel. Where they are read of a task,
 // the kernel's types say where they are, which needs its BTF.
@@ -40,10 +43,13 @@ static __always_inline struct StackPiece* piece_of(__u32 core, __u64 number) {
 // Writes the first piece but for the stack. `chain_of` is the context of the program if a call
 // chain is wanted, or null; `flags` are those of bpf_get_stack().
 static __always_inline void begin_copy(struct StackPiece* piece, void* chain_of, __u64 flags,
-                                       __u32 tid, const struct pt_regs* regs, __u64 number,
-                                       __u64 time_ns) {
+                                       __u32 tid, __u32 tag, const struct pt_regs* regs,
+                                       __u64 number, __u64 time_ns) {
   piece->time_ns = time_ns;
   piece->tid = tid;
+  piece->tag = tag;
+  piece->bytes = 0;
+  piece->from = regs->sp;
   piece->number = number;
   const __u64 registers[STACK_REGISTERS] = {regs->ax,  regs->bx,  regs->cx,  regs->dx,  regs->si,
                                             regs->di,  regs->bp,  regs->sp,  regs->ip,  regs->flags,
@@ -56,6 +62,25 @@ static __always_inline void begin_copy(struct StackPiece* piece, void* chain_of,
   if (size > 0) piece->frames = size / sizeof piece->chain[0];
 }
 
+// Copies what lies from `from` on into the pieces from `next` on, of a copy that begins with
+// `first`, up to the first page that cannot be read. Returns the number after the last piece.
+static __always_inline __u64 copy_bytes(__u32 core, __u64 first, __u64 next, __u64 from,
+                                        __u32 bytes, __u32 most_pieces) {
+  const __u64 end = from + bytes;
+  for (__u32 i = 0; i < most_pieces && from < end; ++i) {
+    struct StackPiece* piece = piece_of(core, next);
+    if (!piece) break;
+    const __u32 to_end_of_page = STACK_PIECE_BYTES - (from & (STACK_PIECE_BYTES - 1));
+    if (bpf_probe_read_user(piece->stack, to_end_of_page, (void*)from) != 0) break;
+    if (next != first) piece->tag = 0;
+    piece->from = from;
+    piece->bytes = to_end_of_page;
+    from += to_end_of_page;
+    ++next;
+  }
+  return next;
+}
+
 // Where there is no room, it is as if no copy was wanted. Copies on one core must not interrupt
 // each other.
 static __always_inline void copy_stack(__u32 core, struct StackRing* ring, void* chain_of,
@@ -66,22 +91,16 @@ static __always_inline void copy_stack(__u32 core, struct StackRing* ring, void*
   if (first + STACK_MOST_PIECES - ring->read > stack_pieces_of_core) return;
   struct StackPiece* piece = piece_of(core, first);
   if (!piece) return;
-  begin_copy(piece, chain_of, flags, tid, regs, number, time_ns);
-  const __u64 begin = regs->sp;
-  __u64 from = begin;
-  __u32 pieces = 0;
-  for (__u32 i = 0; i < STACK_MOST_PIECES && (i == 0 || from < begin + bytes); ++i) {
-    struct StackPiece* next = piece_of(core, first + i);
-    if (!next) break;
-    const __u32 to_end_of_page = STACK_PIECE_BYTES - (from & (STACK_PIECE_BYTES - 1));
-    next->tag = i == 0 ? tag : 0;
-    next->bytes = 0;
-    if (i == 0) pieces = 1;  // with the registers
-    if (bpf_probe_read_user(next->stack, to_end_of_page, (void*)from) != 0) break;
-    next->bytes = to_end_of_page;
-    pieces = i + 1;
-    from += to_end_of_page;
+  begin_copy(piece, chain_of, flags, tid, tag, regs, number, time_ns);
+  __u64 next = copy_bytes(core, first, first, regs->sp, bytes, STACK_OWN_PIECES);
+#ifdef STACK_OF_TASKS
+  const __u64 interrupted = interrupted_stack(regs->sp);
+  if (interrupted != 0) {
+    next = copy_bytes(core, first, next, interrupted, STACK_INTERRUPTED_BYTES,
+                      STACK_INTERRUPTED_PIECES);
   }
+#endif
+  if (next == first) ++next;  // with the registers alone
   barrier();
-  *(volatile __u64*)&ring->written = first + pieces;
+  *(volatile __u64*)&ring->written = next;
 }

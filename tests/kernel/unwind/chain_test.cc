@@ -166,6 +166,31 @@ TEST_CASE("A chain goes on below a signal", "[unwind]") {
   if (!alternate) CHECK(chain.frames[4].ip == at(chain_test_root_returns));
 }
 
+TEST_CASE("A copy of what a handler has interrupted is followed", "[unwind]") {
+  Stack handler(at(chain_test_leaf)), other(0);
+  handler.words[0] = at(chain_test_signal_return);
+  other.words[150] = at(chain_test_pushes_returns);
+  other.words[152] = at(chain_test_root_returns);
+  ucontext_t context{};
+  context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(at(chain_test_leaf));
+  context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(other.address(150));
+  std::memcpy(&handler.words[1], &context, sizeof(context.uc_mcontext.gregs) + 40);
+
+  const std::size_t copied = GENERATE(1, 2, 100);
+  const auto words = std::vector(&other.words[150], &other.words[150] + copied);
+  const bool has_changed = GENERATE(false, true);
+  if (has_changed) other.words[150] = 0;  // the handler is over
+  Unwinder unwinder(getpid());
+  const Chain& chain =
+      unwinder.unwind_chain(handler.registers, std::as_bytes(std::span(handler.words)), 16, {},
+                            {other.address(150), std::as_bytes(std::span(words))});
+  const bool is_whole = copied == 100 || !has_changed;
+  REQUIRE(chain.frames.size() == (is_whole ? 5 : 4));
+  CHECK(chain.frames[3].ip == at(chain_test_pushes_returns));
+  CHECK(chain.from_copy == (copied == 100));
+  CHECK(chain.complete() == is_whole);
+}
+
 TEST_CASE("libunwind follows what the rules cannot say", "[unwind]") {
   Stack stack(at(chain_test_by_rbx_at));
   stack.registers.values[PERF_REG_X86_BX] = stack.address(4);
