@@ -86,6 +86,7 @@ class Calculation {
   double worth_ = 0;                   // samples
   Nanoseconds never_executed_ns_ = 0;  // in the counted run
   std::vector<Address> unknown_jumps_;
+  bool has_gaps_ = false;
   std::vector<continuous::Stall> stalls_;  // of all parts
   bool has_cycles_ = true;                 // each part has counts, and cycles are known
   view::Calc calc_;
@@ -169,6 +170,7 @@ void Calculation::add_part(continuous::ImageCode& code, Address low,
   has_cycles_ =
       has_cycles_ && profile.is_counted && calc_.ghz > 0 && calc_.counts && calc_.counts->runs > 0;
   never_executed_ns_ += profile.never_executed_ns;
+  has_gaps_ = has_gaps_ || profile.graph.has_gaps;
   unknown_jumps_.insert(unknown_jumps_.end(), profile.graph.unknown_jumps.begin(),
                         profile.graph.unknown_jumps.end());
   calc_.parts.push_back(std::move(part));
@@ -218,6 +220,10 @@ void Calculation::tell() {
                     "other work than what was recorded",
                     100 * never));
   }
+  if (has_gaps_) {
+    calc_.warnings.emplace_back(
+        "some bytes between its instructions are no instructions, so that edges may be missing");
+  }
   if (unknown_jumps_.empty()) return;
   std::vector<std::string> places;
   for (const Address jump : unknown_jumps_) {
@@ -229,7 +235,7 @@ void Calculation::tell() {
 }
 
 ExitCode run(const CalcArguments& arguments) {
-  check_format(arguments.format, {"text", "json", "dot"});
+  check_format(arguments.format, {"text", "json", "dot", "html"});
   if (arguments.function.empty()) {
     throw UsageError("calc: FUNCTION is missing", "causalctl prof DIR lists functions");
   }
@@ -243,6 +249,7 @@ ExitCode run(const CalcArguments& arguments) {
   std::string text;
   if (arguments.format == "json") text = view::render_json(calc);
   if (arguments.format == "dot") text = view::render_dot(calc);
+  if (arguments.format == "html") text = view::render_html(calc);
   if (arguments.format == "text") {
     text = view::render_text(calc, {look.color, look.width, cutoff, arguments.summary});
   }
@@ -253,12 +260,14 @@ ExitCode run(const CalcArguments& arguments) {
 }  // namespace
 
 void add_calc(CLI::App& app, Command& selected) {
-  CLI::App& sub = add_subcommand(app, "calc", "where time goes within a function, by instruction",
-                                 "Examples:\n"
-                                 "  causalctl calc profiles deflate\n"
-                                 "  causalctl calc profiles libz.so.1:deflate --epoch all\n"
-                                 "  causalctl calc profiles deflate --runs 3 --source\n"
-                                 "  causalctl calc profiles deflate --format dot | dot -Tsvg -O");
+  CLI::App& sub =
+      add_subcommand(app, "calc", "where time goes within a function, by instruction",
+                     "Examples:\n"
+                     "  causalctl calc profiles deflate\n"
+                     "  causalctl calc profiles libz.so.1:deflate --epoch all\n"
+                     "  causalctl calc profiles deflate --runs 3 --source\n"
+                     "  causalctl calc profiles deflate --source --format html -o deflate.html\n"
+                     "  causalctl calc profiles deflate --format dot | dot -Tsvg -O");
   auto arguments = std::make_shared<CalcArguments>();
   add_word(sub, "DIR", arguments->folder, "", kDatabaseHelp);
   add_word(sub, "FUNCTION", arguments->function, "",
@@ -272,7 +281,7 @@ void add_calc(CLI::App& app, Command& selected) {
   choice.flag("--summary", arguments->summary, "show only why its instructions wait");
   choice.flag("--source", arguments->source, "show the lines of the source");
   OptionGroup output(sub, "Output");
-  output.value("--format", arguments->format, "FORMAT", "text|json|dot [text]");
+  output.value("--format", arguments->format, "FORMAT", "text|json|dot|html [text]");
   output.value("-o,--output", arguments->path, "FILE", "write to a file [standard output]");
   output.color(arguments->color);
   on_selected(sub, selected, [arguments] { return run(*arguments); });

@@ -102,6 +102,7 @@ struct CalcOptions {
 
 std::string render_text(const Calc& calc, const CalcOptions& options);
 std::string render_json(const Calc& calc);
-std::string render_dot(const Calc& calc);  // the control-flow graph, for Graphviz
+std::string render_html(const Calc& calc);  // a page that needs nothing else
+std::string render_dot(const Calc& calc);   // the control-flow graph, for Graphviz
 
 }  // namespace causalctl::report::continuous

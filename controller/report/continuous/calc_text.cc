@@ -186,8 +186,9 @@ void add_part(const Calc& calc, const CalcPart& part, double cutoff, Text& text)
   }
   if (left_out == 0) return;
   text.blank();
-  text.line("{} blocks with {} % of the time are left out: --cutoff 0 shows all", left_out,
-            percent(left_share));
+  text.line("{} with {} % of the time {} left out: --cutoff 0 shows all",
+            left_out == 1 ? "1 block" : fmt::format("{} blocks", left_out), percent(left_share),
+            left_out == 1 ? "is" : "are");
 }
 
 }  // namespace
