@@ -16,6 +16,7 @@
 #include "controller/commands/counted_run.h"
 #include "controller/commands/epochs_as_paths.h"
 #include "controller/commands/report.h"
+#include "controller/commands/stall_effects.h"
 #include "controller/continuous/analysis/culprits.h"
 #include "controller/continuous/analysis/file_names.h"
 #include "controller/continuous/analysis/image_code.h"
@@ -36,6 +37,9 @@ struct StallsArguments {
   std::string epoch = "last";
   std::string label;
   std::string runs;
+  std::string by;  // "cycles" or "effect"
+  std::string causal;
+  std::string group;
   std::string format = "text";
   std::string path;
   std::optional<std::uint64_t> limit;
@@ -45,7 +49,11 @@ struct StallsArguments {
 class StallsOfHost {
  public:
   StallsOfHost(const ChosenHost& host, const StallsArguments& arguments, double runs)
-      : host_(host), arguments_(arguments), runs_(runs), names_(host.database) {}
+      : host_(host), arguments_(arguments), runs_(runs), names_(host.database) {
+    if (!arguments.causal.empty()) {
+      effects_.emplace(host, arguments.label, arguments.causal, arguments.group);
+    }
+  }
 
   view::StallTable table();
 
@@ -64,6 +72,7 @@ class StallsOfHost {
   std::map<continuous::Image, continuous::Counts> images_;
   double worth_ = 0;  // samples
   double all_ns_ = 1, analysed_ns_ = 0, counted_ns_ = 0;
+  std::optional<StallEffects> effects_;  // if rows are ranked by them
   view::StallTable table_;
 };
 
@@ -107,6 +116,15 @@ void StallsOfHost::add_row(const continuous::Image& image, const disasm::Instruc
   row.share = interval_of_share(std::min(1.0, stall.dynamic_ns / all_ns_), worth_);
   if (executions > 0) row.ns_each = stall.dynamic_ns / executions;
   row.culprits = continuous::letters_of(stall.culprits);
+  if (effects_) {
+    // Samples stand behind the instruction that waits.
+    const std::vector<Address> places = {instruction.address + instruction.size,
+                                         instruction.address};
+    row.effect =
+        effects_->of(image, places, stall.dynamic_ns,
+                     worth_ / static_cast<double>(std::max<std::uint64_t>(1, table_.samples)));
+    if (!row.effect) return;
+  }
   table_.rows.push_back(std::move(row));
 }
 
@@ -152,13 +170,35 @@ view::StallTable StallsOfHost::table() {
   for (const auto& [image, places] : images_) add_image(image, places);
   table_.analysed = analysed_ns_ / all_ns_;
   table_.counted = counted_ns_ / all_ns_;
-  std::stable_sort(table_.rows.begin(), table_.rows.end(),
-                   [](const auto& one, const auto& other) { return one.time_ns > other.time_ns; });
+  if (effects_) table_.effects = effects_->head();
+  std::stable_sort(table_.rows.begin(), table_.rows.end(), [](const auto& one, const auto& other) {
+    if (one.effect) return one.effect->gain.value > other.effect->gain.value;
+    return one.time_ns > other.time_ns;
+  });
   return std::move(table_);
+}
+
+// Who names a causal profile wants its order.
+void check_order(const StallsArguments& arguments) {
+  if (!arguments.by.empty() && arguments.by != "cycles" && arguments.by != "effect") {
+    throw UsageError(fmt::format("--by {}: not an order", arguments.by), "use cycles or effect");
+  }
+  if (arguments.by == "effect" && arguments.causal.empty()) {
+    throw UsageError(
+        "--by effect: what the program would gain is not known",
+        "name a causal profile: --causal profile.jsonl, as causalctl attach writes it");
+  }
+  if (arguments.by == "cycles" && !arguments.causal.empty()) {
+    throw UsageError("--by cycles has no place for --causal", "use --by effect");
+  }
+  if (arguments.causal.empty() && !arguments.group.empty()) {
+    throw UsageError("--group is for --causal", "it chooses one of the profile's groups of runs");
+  }
 }
 
 ExitCode run(const StallsArguments& arguments) {
   check_format(arguments.format, {"text", "json"});
+  check_order(arguments);
   const double runs = arguments.runs.empty() ? 0 : parse_runs(arguments.runs);
   const auto databases = open_databases(arguments.folder);
   const ChosenHost host = only_host(databases, arguments.folder, arguments.epoch);
@@ -178,13 +218,21 @@ void add_stalls(CLI::App& app, Command& selected) {
   CLI::App& sub = add_subcommand(app, "stalls", "which instructions wait longest, and why",
                                  "Examples:\n"
                                  "  causalctl stalls profiles\n"
-                                 "  causalctl stalls profiles --epoch today --limit 100");
+                                 "  causalctl stalls profiles --epoch today --limit 100\n"
+                                 "  causalctl stalls profiles --causal profile.jsonl    which are "
+                                 "worth removing");
   auto arguments = std::make_shared<StallsArguments>();
   add_word(sub, "DIR", arguments->folder, "", kDatabaseHelp);
   OptionGroup choice(sub, "What is shown");
   choice.value("--epoch", arguments->epoch, "EPOCH", kEpochHelp);
   choice.value("--label", arguments->label, "NAME", kLabelHelp);
   choice.value("--runs", arguments->runs, "N", kRunsHelp);
+  choice.value("--by", arguments->by, "ORDER",
+               "cycles: the longest stalls first; effect: those whose end the program would gain "
+               "most from [effect with --causal, else cycles]");
+  choice.value("--causal", arguments->causal, "PROFILE",
+               "an experiment log of the program, which tells what the program would gain");
+  choice.value("--group", arguments->group, "N", "of the groups of runs in PROFILE");
   choice.value("-n,--limit", arguments->limit, "N", "most rows of the text; 0: all [30]");
   OptionGroup output(sub, "Output");
   output.value("--format", arguments->format, "FORMAT", "text|json [text]");

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+import browser
 import schemas
 import stalls
 
@@ -240,3 +241,110 @@ def test_the_summary_adds_up(options, tmp_path):
     assert summary["causes"][0]["letter"] == "v" and summary["causes"][0]["least"] > 0.3, summary
     text = run(options.causalctl, "calc", "db_divide_1", "stall_divide_1", "--summary", folder=tmp_path).stdout
     assert re.search(r"\d+\.\d  v divider\n", text) and "latency of instructions" in text and "block" not in text, text
+
+
+@pytest.mark.full  # Chromium is 400 MB that nothing else needs
+def test_the_page_shows_code_and_where_blocks_lead(options, recorded):
+    if not browser.path():
+        pytest.skip("Chromium is not installed (apt-get install chromium)")
+    with_counts = shutil.which("valgrind") is not None
+    if with_counts:
+        run("valgrind", "-q", "--tool=callgrind", "--dump-instr=yes", "--collect-jumps=yes", "--skip-plt=no",
+            "--callgrind-out-file=counts", "./program", 3, "short", folder=recorded)
+        run(options.causalctl, "db", "db", "import", "counts", folder=recorded)
+    file = recorded / "page.html"
+    run(options.causalctl, "calc", "db", "multiply", "--source", "--format", "html", "-o", file, folder=recorded)
+    data = calc(options, recorded, "multiply", "--source")
+    blocks = [block for part in data["parts"] for block in part["blocks"]]
+    listed = "[...document.querySelectorAll('.listing .block')].length"
+    with browser.Browser(recorded / "browser") as page:
+        page.load(file)
+        assert page.complaints() == []
+        assert page.run("document.title") == "multiply (program)"
+        assert page.run(listed) == sum(block["share"] >= 0.005 for block in blocks) < len(blocks)
+        assert page.run("document.querySelectorAll('#why tr').length") > 0
+        rows = "[...document.querySelectorAll('.listing tr')].filter((row) => row.cells[5]?.textContent === 'imul rax, rax')"
+        assert page.run(f"{rows}.length") == 3
+        assert page.run("document.querySelectorAll('.listing .source').length") > 0
+        page.click("document.getElementById('source')")
+        assert page.run("document.querySelectorAll('.listing .source').length") == 0
+        page.run("document.getElementById('cutoff').value = '0';"
+                 "document.getElementById('cutoff').dispatchEvent(new Event('change'))")
+        assert page.run(listed) == len(blocks)
+        jumps = [edge for part in data["parts"] for edge in part["edges"]
+                 if edge["from"] is not None and edge["to"] not in (None, edge["from"] + 1)]
+        assert page.run("document.querySelectorAll('.code path').length") == len(jumps) > 0
+        assert page.run("document.querySelectorAll('.code path.back').length") > 0, "the loop"
+        page.hover("document.querySelector('.listing .block th')")
+        page.key("n")
+        hottest = max((one for block in blocks for one in block["instructions"]), key=lambda one: one["share"])
+        assert page.run("document.querySelector('tr.found').cells[5].textContent") == hottest["text"]
+        number = page.run("Number(document.querySelector('.listing .block button').textContent)")
+        page.click("document.querySelector('.listing .block button')")
+        assert page.run("document.querySelector('tr.found').textContent").startswith(f"block {number}:")
+        page.size(400, 800)  # a phone: the listing scrolls, and not the page
+        assert page.run("document.documentElement.scrollWidth") <= 400
+        for theme in ("light", "dark"):
+            page.theme(theme)
+            assert page.picture()
+        assert page.complaints() == []
+
+
+def causal_log(folder, gains):
+    """Writes an experiment log in which a round takes so much less time if the function is twice as fast."""
+    lines = [{"type": "run", "version": 1, "run": "r", "host": "h", "pid": 1, "executable": str(folder / "program"),
+              "build_id": "", "started_ns": 1, "config": {"scope": {"unit": "function"}}, "seed": 1}]
+    for number in range(40 * len(gains)):
+        unit = list(gains)[number // 2 % len(gains)]
+        speedup = 0.5 if number % 2 else 0
+        period_ns = (1 - gains[unit] * 2 * speedup) * 1e6 + 1000 * (number // 4 % 5 - 2)  # a little noise
+        lines.append({"type": "experiment", "run": "r", "unit": unit, "kind": "function", "function": unit,
+                      "file": str(folder / "program.c"), "speedup": speedup, "start_ns": number * 10**9,
+                      "wall_ns": 5 * 10**8, "delay_ns": 0, "effective_ns": 5 * 10**8, "samples": 100,
+                      "throughput": [{"name": "round_done", "visits": 501, "first_ns": 0,
+                                      "last_ns": int(500 * period_ns)}], "latency": []})
+    (folder / "profile.jsonl").write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+
+
+def test_stalls_by_what_the_program_would_gain(options, recorded):
+    causal_log(recorded, {"chase": 0, "multiply": 0.25})
+    stall = {name: symbol(recorded, f"stall_{name}") for name in ("chase", "multiply")}
+
+    def table(*words):
+        done = run(options.causalctl, "stalls", "db", "--format", "json", *words, folder=recorded)
+        result = json.loads(done.stdout)
+        schemas.check(result, "stalls-schema.json")
+        return result
+
+    longest = table()
+    assert longest["rows"][0]["address"] == stall["chase"] and "effect" not in longest["rows"][0]
+    ranked = table("--causal", "profile.jsonl")
+    # Twice as fast: a quarter less time. The three multiplications are all there is of it.
+    rows = [row for row in ranked["rows"] if stall["multiply"] <= row["address"] < stall["multiply"] + 12]
+    assert rows == ranked["rows"][:len(rows)] and rows, ranked["rows"]
+    assert all(row["effect"]["unit"] == "multiply" for row in rows)
+    assert sum(row["effect"]["gain"] for row in rows) == pytest.approx(0.5, abs=0.05), rows
+    assert sum(row["effect"]["of_unit"] for row in rows) == pytest.approx(1, abs=0.05), rows
+    assert all(row["effect"]["gain_low"] < row["effect"]["gain"] < row["effect"]["gain_high"] for row in rows)
+    (chase,) = (row for row in ranked["rows"] if row["address"] == stall["chase"])
+    assert abs(chase["effect"]["gain"]) < 0.02 and chase["effect"]["of_unit"] > 0.95, chase
+    head = ranked["effects"]
+    assert head["point"] == "round_done" and head["uncertain"] == 0, head
+    assert head["certain"] + head["elsewhere"] == pytest.approx(1) and head["certain"] > 0.8, head
+    assert len(ranked["rows"]) < len(longest["rows"]), "those of pick() are left out"
+    text = run(options.causalctl, "stalls", "db", "--by", "effect", "--causal", "profile.jsonl", folder=recorded).stdout
+    assert "gain %" in text and "in units of which the causal profile is certain" in text, text
+    assert re.search(r"imul rax, rax .* of multiply$", text, re.M), text
+
+
+def test_stalls_by_effect_are_refused(options, recorded):
+    causal_log(recorded, {"other": 0.25})
+    for words, message in ((("--by", "effect"), "name a causal profile: --causal"),
+                           (("--by", "size"), "--by size: not an order"),
+                           (("--by", "cycles", "--causal", "none.jsonl"), "use --by effect"),
+                           (("--group", "1"), "--group is for --causal"),
+                           (("--causal", "none.jsonl"), "none.jsonl"),
+                           (("--causal", "program.c"), "--causal program.c: it is no experiment log"),
+                           (("--causal", "profile.jsonl"), "its units were looked for: other")):
+        done = run(options.causalctl, "stalls", "db", *words, folder=recorded, check=False)
+        assert done.returncode in (1, 2) and message in done.stderr and "hint: " in done.stderr, done.stderr

@@ -26,19 +26,6 @@ std::size_t column_of_samples(const Profile& profile) {
                    "record call paths of the program while it works");
 }
 
-bool has_verdict(const CausalUnit& unit) {
-  return unit.slope && unit.verdict != UnitVerdict::not_enough_data;
-}
-
-std::string names_of_units(const std::vector<CausalUnit>& units) {
-  std::string names;
-  for (std::size_t i = 0; i < std::min(kMostListed, units.size()); ++i) {
-    names += (i == 0 ? "" : ", ") + units[i].name;
-  }
-  if (units.size() > kMostListed) names += fmt::format(" and {} more", units.size() - kMostListed);
-  return names;
-}
-
 // Numbers paths by function: children of a node with equal labels are one.
 struct PathNumbers {
   std::vector<std::uint32_t> of_node;
@@ -73,6 +60,21 @@ std::vector<std::string> names_on(const PathNumbers& paths, std::uint32_t path,
 
 }  // namespace
 
+std::string names_of_units(const std::vector<CausalUnit>& units) {
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kMostListed, units.size()); ++i) {
+    names += (i == 0 ? "" : ", ") + units[i].name;
+  }
+  if (units.size() > kMostListed) names += fmt::format(" and {} more", units.size() - kMostListed);
+  return names;
+}
+
+Error no_verdicts(const CausalProfile& causal) {
+  return Error(fmt::format("--causal: the profile of {} has a verdict on no unit",
+                           printable(causal.program)),
+               "profile for longer, or see causalctl report PROFILE for what is missing");
+}
+
 Interval product(const Interval& a, const Interval& b) {
   const double value = a.value * b.value;
   const bool rises = a.value >= 0;  // with b
@@ -86,9 +88,7 @@ Gains gains_of(const Profile& profile, const std::vector<Charge>& charges, Causa
   INVARIANT(charges.size() == profile.nodes.size());
   const std::vector<std::uint64_t>& samples = profile.own[column_of_samples(profile)];
   if (std::none_of(causal.units.begin(), causal.units.end(), has_verdict)) {
-    throw Error(fmt::format("--causal: the profile of {} has a verdict on no unit",
-                            printable(causal.program)),
-                "profile for longer, or see causalctl report PROFILE for what is missing");
+    throw no_verdicts(causal);
   }
   const Labels labels = by_function(profile);
   const PathNumbers paths = numbered(profile, labels);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/base/error.h"
 #include "controller/base/interval.h"
 #include "controller/report/callpath/model.h"
 
@@ -32,6 +33,12 @@ struct CausalUnit {
   std::optional<Interval> slope;  // gain of the program for a gain of the unit
   UnitVerdict verdict = UnitVerdict::not_enough_data;
 };
+
+// Whether something certain is known of it.
+inline bool has_verdict(const CausalUnit& unit) {
+  return unit.slope && unit.verdict != UnitVerdict::not_enough_data;
+}
+std::string names_of_units(const std::vector<CausalUnit>& units);  // of the first ones
 
 struct CausalProfile {
   std::string program;
@@ -66,6 +73,8 @@ struct Gains {
   std::uint64_t not_in_profile = 0;  // in scope, in no unit of the profile
   std::uint64_t out_of_scope = 0;
 };
+
+Error no_verdicts(const CausalProfile& causal);  // is thrown if there is none
 
 // `charges` are by node. Throws Error if no sample is in a unit (the profile is of another
 // program), or if no unit has a verdict; UsageError if there are no samples. REQUIRES: units of the

@@ -24,6 +24,13 @@ Json json_of(const StallRow& row) {
   json["share_high"] = json_number(row.share, &Interval::high);
   if (row.ns_each) json["ns_each"] = json_number(row.ns_each);
   json["culprits"] = row.culprits;
+  if (row.effect) {
+    json["effect"] = {{"unit", row.effect->unit},
+                      {"of_unit", json_number(row.effect->of_unit.value)},
+                      {"gain", json_number(row.effect->gain.value)},
+                      {"gain_low", json_number(row.effect->gain.low)},
+                      {"gain_high", json_number(row.effect->gain.high)}};
+  }
   return json;
 }
 
@@ -40,6 +47,14 @@ std::string render_json(const StallTable& table) {
                {"counted", json_number(table.counted)}};
   if (table.ghz > 0) json["ghz"] = json_number(table.ghz);
   json["epochs"] = json_of(table.epochs);
+  if (table.effects) {
+    json["effects"] = {{"program", table.effects->program},
+                       {"point", table.effects->point},
+                       {"certain", json_number(table.effects->certain)},
+                       {"uncertain", json_number(table.effects->uncertain)},
+                       {"elsewhere", json_number(table.effects->elsewhere)},
+                       {"notes", table.effects->notes}};
+  }
   json["rows"] = Json::array();
   for (const StallRow& row : table.rows) json["rows"].push_back(json_of(row));
   json["warnings"] = table.warnings;

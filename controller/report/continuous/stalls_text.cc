@@ -11,7 +11,8 @@
 namespace causalctl::report::continuous {
 namespace {
 
-constexpr std::size_t kStallNumbers = 45;  // columns in front of the place
+constexpr std::size_t kStallNumbers = 45;   // columns in front of the place
+constexpr std::size_t kEffectNumbers = 53;  // the same where rows have effects
 constexpr std::size_t kLeastPlace = 30;
 
 std::string each_of(const StallRow& row, double ghz) {
@@ -43,6 +44,50 @@ void add_legend(const StallTable& table, std::size_t rows, Text& text) {
   text.paragraph("to read on: causalctl calc DIR FUNCTION shows the code around an instruction");
 }
 
+void add_effect_head(const EffectHead& effects, Text& text) {
+  text.paragraph(fmt::format(
+      "gain: the part of the time for each {} of {} that would go if the instruction did not wait. "
+      "Of the "
+      "time in stalls, {} % is in units of which the causal profile is certain, {} % in others, "
+      "and {} % in "
+      "code of which it says nothing",
+      printable(effects.point), printable(base_name(effects.program)), percent(effects.certain),
+      percent(effects.uncertain), percent(effects.elsewhere)));
+}
+
+std::string interval_text(const Interval& interval) {
+  return fmt::format("[{}, {}]", percent(interval.low), percent(interval.high));
+}
+
+void add_stall(const StallRow& row, double sum, double ghz, Text& text) {
+  const std::size_t numbers = row.effect ? kEffectNumbers : kStallNumbers;
+  const std::size_t room = std::max(kLeastPlace, text.width() - std::min(text.width(), numbers));
+  std::string place = printable(row.text) + "  " + place_of(row);
+  if (row.effect) {
+    place = fmt::format("{}, of {}", place, printable(row.effect->unit));
+  }
+  if (columns(place) > room) place = padded(place, room);
+  if (row.effect) {
+    text.line("{:>6} {:>14} {:>6} {:>6} {:>7} {:<5}  {}", percent(row.effect->gain.value),
+              interval_text(row.effect->gain), percent(row.share.value),
+              percent(row.effect->of_unit.value), each_of(row, ghz), row.culprits, place);
+  } else {
+    text.line("{:>6} {:>14} {:>6} {:>7} {:<5}  {}", percent(row.share.value),
+              interval_text(row.share), percent(sum), each_of(row, ghz), row.culprits, place);
+  }
+}
+
+std::string header_of(const StallTable& table) {
+  const char* each = table.ghz > 0 ? "cycles" : "ns";
+  const char* place = "instruction, in function (file), line";
+  if (table.effects) {
+    return fmt::format("{:>6} {:>14} {:>6} {:>6} {:>7} {:<5}  {}, of unit", "gain %", "[95 %]",
+                       "time %", "unit %", each, "why", place);
+  }
+  return fmt::format("{:>6} {:>14} {:>6} {:>7} {:<5}  {}", "time %", "[95 %]", "cum %", each, "why",
+                     place);
+}
+
 }  // namespace
 
 std::string render_text(const StallTable& table, const TextOptions& options) {
@@ -51,31 +96,28 @@ std::string render_text(const StallTable& table, const TextOptions& options) {
   text.line("{}: {} samples, {} s on a core; {} % in code that was analysed, {} % with counts",
             printable(table.event), grouped(table.samples), seconds(table.time_ns),
             percent(table.analysed), percent(table.counted));
+  if (table.effects) add_effect_head(*table.effects, text);
   text.blank();
-  text.line("{}", text.colored(fmt::format("{:>6} {:>14} {:>6} {:>7} {:<5}  {}", "time %", "[95 %]",
-                                           "cum %", table.ghz > 0 ? "cycles" : "ns", "why",
-                                           "instruction, in function (file), line"),
-                               kBold));
+  text.line("{}", text.colored(header_of(table), kBold));
   const std::size_t most =
       options.most_rows == 0 ? table.rows.size() : std::min(options.most_rows, table.rows.size());
   double sum = 0;
-  const std::size_t room =
-      std::max(kLeastPlace, text.width() - std::min(text.width(), kStallNumbers));
   for (std::size_t i = 0; i < most; ++i) {
-    const StallRow& row = table.rows[i];
-    sum += row.share.value;
-    const std::string place = printable(row.text) + "  " + place_of(row);
-    text.line("{:>6} {:>14} {:>6} {:>7} {:<5}  {}", percent(row.share.value),
-              fmt::format("[{}, {}]", percent(row.share.low), percent(row.share.high)),
-              percent(sum), each_of(row, table.ghz), row.culprits,
-              columns(place) > room ? padded(place, room) : place);
+    sum += table.rows[i].share.value;
+    add_stall(table.rows[i], sum, table.ghz, text);
   }
   if (most < table.rows.size()) {
     text.line("{} more instructions: --limit 0 shows all", table.rows.size() - most);
   }
-  if (table.rows.empty()) text.line("no instruction has a thousandth of the time");
+  if (table.rows.empty()) {
+    text.line("{}", table.effects ? "no stall is in a unit of which the causal profile is certain"
+                                  : "no instruction has a thousandth of the time");
+  }
   add_legend(table, most, text);
   if (!table.warnings.empty()) text.blank();
+  if (table.effects) {
+    for (const std::string& note : table.effects->notes) text.paragraph(printable(note));
+  }
   for (const std::string& warning : table.warnings) {
     text.paragraph("warning: " + printable(warning));
   }
