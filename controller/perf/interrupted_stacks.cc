@@ -11,6 +11,7 @@
 #include "controller/perf/bpf/interrupted.skel.h"
 #include "controller/perf/bpf_numbers.h"
 #include "controller/perf/bpf_program.h"
+#include "controller/perf/signal_state.h"
 #include "controller/perf/stack_copies.h"
 
 namespace causalctl::perf {
@@ -35,6 +36,7 @@ struct InterruptedStacks::Program {
     share_map(object->maps.watched_processes, processes.descriptor());
     object->rodata->stack_pieces_of_core =
         size_stack_maps(object->maps.stack_rings, object->maps.stack_pieces, kPieces);
+    set_signal_states(*object->rodata);
     object.load();
     stacks = memory_of_stacks(object->maps.stack_rings, object->maps.stack_pieces);
   }

@@ -14,9 +14,15 @@ void LeavingSamples::read(unsigned most_bytes, std::vector<SampleEvent>& into) {
   const std::size_t before = into.size();
   copies_.read(most_bytes, into);
   for (SampleEvent& sample : std::span(into).subspan(before)) {
-    sample.time_ns -= 1;  // before the switch
     sample.in_kernel = true;
-    sample.reason = SampleReason::leaving;
+    if (sample.tag >= LEAVING_SLOTS) {
+      sample.reason = SampleReason::waking;
+      sample.woken = static_cast<Tid>(std::exchange(sample.number, 0));
+      sample.tag = 0;
+    } else {
+      sample.reason = SampleReason::leaving;
+      sample.time_ns -= 1;  // before the switch
+    }
   }
 }
 

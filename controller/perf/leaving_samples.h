@@ -1,5 +1,5 @@
-// Samples of threads that leave their core, as a BPF program takes them (bpf/leaving.bpf.h), and
-// how often it does. Pure.
+// Samples of threads that leave their core, or that wake others, as BPF programs take them
+// (bpf/leaving.bpf.h), and how often they do. Pure.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,9 @@ class LeavingSamples {
   // wanted. Where there was no room, it is as if a switch was not drawn.
   void read(unsigned most_bytes, std::vector<SampleEvent>& into);
 
-  // Makes fewer of a thread's switches at a place be sampled if there were more than `most` since
-  // the last call, or than there is room for, and more if there were few. Call it after read().
+  // Makes fewer of a thread's switches (and wake-ups) at a place be sampled if there were more than
+  // `most` since the last call, or than there is room for, and more if there were few. Call it
+  // after read().
   void adapt(unsigned most);
 
  private:

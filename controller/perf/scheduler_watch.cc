@@ -22,6 +22,7 @@
 #include "controller/perf/bpf_program.h"
 #include "controller/perf/kernel_time.h"
 #include "controller/perf/leaving_samples.h"
+#include "controller/perf/signal_state.h"
 #include "controller/perf/stack_copies.h"
 
 namespace causalctl::perf {
@@ -148,6 +149,8 @@ SchedulerWatch::SchedulerWatch(const Wanted& wanted) : impl_(std::make_unique<Im
   object->rodata->from_queue_to_count = from_queue_to_count();
   const std::size_t cores = impl_->cores;
   object->rodata->leaving_kernel_chain = wanted.kernel_chain ? 1 : 0;
+  object->rodata->samples_wakers = wanted.leaving && wanted.wakers ? 1 : 0;
+  set_signal_states(*object->rodata);
   set_map_size(object->maps.buffers, cores);
   if (wanted.leaving) {
     object->rodata->stack_pieces_of_core =
@@ -190,7 +193,7 @@ SchedulerRecords SchedulerWatch::read() {
   }
   records.lost = lost - std::exchange(impl_->lost_told, lost);
   // After the switches: a sample is written before the record of its switch.
-  if (impl_->leaving) impl_->leaving->read(impl_->stack_bytes, records.leaving);
+  if (impl_->leaving) impl_->leaving->read(impl_->stack_bytes, records.samples);
   return records;
 }
 

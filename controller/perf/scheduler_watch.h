@@ -1,6 +1,7 @@
 // Follows switches and wake-ups of processes by BPF programs on the scheduler's tracepoints
 // (bpf/scheduler.bpf.c), for all of their threads, present and future, through a buffer for each
-// core. Threads that leave their core are sampled, too, if that is wanted (leaving_samples.h).
+// core. Threads that leave their core, and those that wake others, are sampled, too, if that is
+// wanted (leaving_samples.h).
 //
 // Perf events of a thread tell the same, but the kernel takes them off the core and puts them on
 // again at each switch. docs/lab/2026-11.md has what both cost a server that switches 35,000 times
@@ -40,7 +41,7 @@ struct CoreWaking {  // by a thread of a watched process
 struct SchedulerRecords {  // core by core, and of each core nearly in the order of time
   std::vector<CoreSwitch> switches;
   std::vector<CoreWaking> wakings;
-  std::vector<SampleEvent> leaving;  // their threads have no serials
+  std::vector<SampleEvent> samples;  // their threads have no serials
   std::uint64_t lost = 0;            // for want of room
 };
 
@@ -49,6 +50,7 @@ class SchedulerWatch {
   struct Wanted {
     bool wakings = true;
     bool leaving = false;       // there can be samples
+    bool wakers = false;        // and of wake-ups, between sampled processes; needs `leaving`
     bool kernel_chain = false;  // with SampleEvent::kernel
     bool children = false;      // those of a watched process are watched from their birth on
   };
@@ -65,8 +67,9 @@ class SchedulerWatch {
   const std::shared_ptr<ProcessBits>& processes() const;
   void take_children();  // from now on; REQUIRES: that was wanted
 
-  // From now on threads of processes that are sampled are so when they leave their core, with so
-  // much of their stacks; 0: they are not. REQUIRES: that was wanted.
+  // From now on threads of processes that are sampled are so when they leave their core, and when
+  // they wake others if that was wanted, with so much of their stacks; 0: they are not. REQUIRES:
+  // samples were wanted.
   void sample_leaving(unsigned stack_bytes);
   void adapt_leaving(unsigned most);  // as LeavingSamples::adapt()
 

@@ -199,6 +199,7 @@ class Session final : public EventSource {
   void open_sampled_hits(unsigned stack_bytes);
   void refuse_many_uprobes(const std::string& why_no_program) const;
   void read_sampled_hits();
+  bool samples_wakers() const;  // by an event of each thread
   void open_scheduler();
   void open_interrupted();
   void complete_samples(EventBatch& batch, Nanoseconds older_than_ns);

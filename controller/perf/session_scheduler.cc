@@ -8,14 +8,23 @@
 
 namespace causalctl::perf {
 
+bool Session::samples_wakers() const {
+  return std::any_of(plan_.events.begin(), plan_.events.end(),
+                     [](const EventTemplate& event) { return event.wakes; });
+}
+
 void Session::open_scheduler() {
   scheduler_trial_.emplace();
   scheduler_ = try_scheduler(*scheduler_trial_, {.wakings = plan_.waking.has_value(),
                                                  .leaving = plan_.leaving,
+                                                 .wakers = plan_.leaving && samples_wakers(),
                                                  .kernel_chain = plan_.sampling.kernel_chain,
                                                  .children = set_->takes_children()});
   plan_.by_scheduler = scheduler_.has_value();
   if (scheduler_) bits_ = scheduler_->processes();
+  if (scheduler_ && plan_.leaving) {
+    std::erase_if(plan_.events, [](const EventTemplate& event) { return event.wakes; });
+  }
   log::verbose("switches and wake-ups by BPF: {}", scheduler_trial_->finding);
 }
 
@@ -41,7 +50,7 @@ void Session::read_scheduler() {
   SchedulerRecords records = scheduler_->read();
   losses_.records_lost += records.lost;
   if (records.lost > 0) lost_since_scan_ = true;
-  for (SampleEvent& sample : records.leaving) take_sample(std::move(sample));
+  for (SampleEvent& sample : records.samples) take_sample(std::move(sample));
   for (const CoreSwitch& change : records.switches) take(change);
   for (const CoreWaking& waking : records.wakings) {
     if (!give(waking)) early_wakings_.keep(waking.waker, waking.time_ns, waking);

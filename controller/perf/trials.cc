@@ -193,11 +193,11 @@ bool saw_waking(const SchedulerRecords& records, Tid woken, WakeContext context)
 }
 
 // The frame of the caller is in what was copied.
-bool saw_our_stack(const SchedulerRecords& records) {
+bool saw_our_stack(const SchedulerRecords& records, SampleReason reason) {
   const auto frame = reinterpret_cast<Address>(__builtin_frame_address(0));
-  return std::any_of(records.leaving.begin(), records.leaving.end(), [&](const SampleEvent& each) {
+  return std::any_of(records.samples.begin(), records.samples.end(), [&](const SampleEvent& each) {
     const auto& stack = each.user.stack;
-    return each.thread.tid == gettid() && each.stack_pointer < frame &&
+    return each.reason == reason && each.thread.tid == gettid() && each.stack_pointer < frame &&
            each.stack_pointer + stack.size() > frame;
   });
 }
@@ -226,15 +226,25 @@ std::string not_seen(SchedulerWatch& watch, const SchedulerWatch::Wanted& wanted
   if (!saw_both_switches(records)) return "loaded, but no switch was recorded";
   if (wanted.leaving) {
     watch.sample_leaving(0);
-    if (!saw_our_stack(records)) return "loaded, but the stack was not copied at a switch";
+    if (!saw_our_stack(records, SampleReason::leaving)) {
+      return "loaded, but the stack was not copied at a switch";
+    }
   }
   if (!wanted.wakings) return "";
   const Sleeper sleeper;
   sleeper.wait_until_blocked();
   (void)watch.read();
+  if (wanted.wakers) watch.sample_leaving(kLeavingStackBytes);
   sleeper.wake();
-  if (!saw_waking(watch.read(), sleeper.tid(), WakeContext::task)) {
+  const SchedulerRecords of_wake = watch.read();
+  if (!saw_waking(of_wake, sleeper.tid(), WakeContext::task)) {
     return "loaded, but no wake-up was recorded";
+  }
+  if (wanted.wakers) {
+    watch.sample_leaving(0);
+    if (!saw_our_stack(of_wake, SampleReason::waking)) {
+      return "loaded, but the stack was not copied at a wake-up";
+    }
   }
   return see_timer(watch, sleeper) ? "" : "wake-ups by interrupts were not told from others";
 }

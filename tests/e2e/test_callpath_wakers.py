@@ -1,6 +1,7 @@
 """`callpath --wakers`: which function ended the waits of a thread, where that is known."""
 
 import json
+import os
 
 import pytest
 
@@ -25,14 +26,19 @@ def blocked(report, waiter, *waker):
     return total
 
 
-@pytest.mark.parametrize("what, waiter, waker", [
-    ("queue", "takes_item", "puts_item"),
-    ("pipe", "reads_byte", "writes_byte"),
-    ("barrier", "meets", "arrives_last"),
+@pytest.mark.parametrize("what, waiter, waker, broken", [
+    ("queue", "takes_item", "puts_item", ""),
+    ("queue", "takes_item", "puts_item", "scheduler"),  # by an event of each thread
+    ("pipe", "reads_byte", "writes_byte", ""),
+    ("barrier", "meets", "arrives_last", ""),
 ])
-def test_the_waker_is_named(options, program, tmp_path, what, waiter, waker):
+def test_the_waker_is_named(options, program, tmp_path, what, waiter, waker, broken):
+    env = {**os.environ, "CAUSALCTL_PRETEND_BROKEN": broken}
     with running(program, what) as pid:
-        report = recorded(options, tmp_path, pid, "--duration", "3s", "--wakers")
+        done = run(options, "callpath", pid, "--duration", "3s", "--wakers", "--format", "json", "--quiet",
+                   folder=tmp_path, env=env)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout[done.stdout.index("{"):])
     whole = blocked(report, waiter)
     assert whole > 0.1 * report["wall_ns"], (whole, report["wall_ns"])  # beside a load it waits for a core
     assert blocked(report, waiter, waker, "main") >= 0.95 * whole

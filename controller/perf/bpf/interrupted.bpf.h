@@ -2,9 +2,7 @@
 // (sigaltstack(2)). Nothing changes there while the handler runs.
 //
 // At the top of the handler's stack, below the state of the vector unit, lies what the kernel has
-// saved: struct rt_sigframe (arch/x86/include/asm/sigframe.h). How large that state is differs from
-// machine to machine, and from thread to thread. So the frame is searched for, and is first looked
-// for where the one before it was.
+// saved: struct rt_sigframe (arch/x86/kernel/signal.c, get_sigframe()).
 #pragma once
 
 // Includer: struct task_struct with `sas_ss_sp` and `sas_ss_size`.
@@ -13,12 +11,12 @@ struct SignalFrame {
   __u64 stack, stack_flags, stack_size;  // the handler's, as the thread has it
 };
 enum {
-  SIGNAL_FRAME_BYTES = 440,    // with all registers, and what is known of the signal
-  SIGNAL_FRAME_SP = 168,       // where the interrupted stack pointer is
-  SIGNAL_FRAME_TRIALS = 1024,  // 16 KiB, more than the largest state
-  SIGNAL_FRAME_PLACES = 4,     // the state begins at a multiple of 64, and stacks at one of 16
+  SIGNAL_FRAME_BYTES = 440,  // with all registers, and what is known of the signal
+  SIGNAL_FRAME_SP = 168,     // where the interrupted stack pointer is
+  SIGNAL_STATE_SIZES = 2,
 };
-__u32 frame_below_top[SIGNAL_FRAME_PLACES];  // where the latest frame was
+// How large the state of the vector unit can be (perf/signal_state.h), which we set.
+const volatile __u32 signal_state_bytes[SIGNAL_STATE_SIZES];
 
 static __always_inline int on_handler_stack(const struct task_struct* current, __u64 sp) {
   return current->sas_ss_size != 0 && sp - current->sas_ss_sp <= current->sas_ss_size;
@@ -32,17 +30,10 @@ static __always_inline int is_signal_frame(__u64 at, __u64 stack, __u64 size) {
 
 // Returns the address of the frame, which is not below `lowest`; or 0.
 static __always_inline __u64 find_signal_frame(__u64 stack, __u64 size, __u64 lowest) {
-  const __u64 top = stack + size;
-  __u32* known = &frame_below_top[top / 16 % SIGNAL_FRAME_PLACES];
-  __u64 at = top - *known;
-  if (*known != 0 && at >= lowest && is_signal_frame(at, stack, size)) return at;
-  at = ((top - SIGNAL_FRAME_BYTES) & ~15ULL) - sizeof(__u64);
-  for (__u32 i = 0; i < SIGNAL_FRAME_TRIALS && at >= lowest; ++i) {
-    if (is_signal_frame(at, stack, size)) {
-      *known = top - at;
-      return at;
-    }
-    at -= 16;
+  for (__u32 i = 0; i < SIGNAL_STATE_SIZES; ++i) {
+    const __u64 state = (stack + size - signal_state_bytes[i]) & ~63ULL;
+    const __u64 at = ((state - SIGNAL_FRAME_BYTES) & ~15ULL) - sizeof(__u64);
+    if (at >= lowest && is_signal_frame(at, stack, size)) return at;
   }
   return 0;
 }

@@ -1,12 +1,15 @@
 // What leaving.bpf.h and perf/leaving_samples.cc share: how often threads are sampled that leave
-// their core. In C, because the program for the kernel is.
+// their core, or that wake others. In C, because the program for the kernel is.
 #pragma once
 
 #include <linux/types.h>
 
-enum { LEAVING_SLOTS = 1 << 12 };
+enum {
+  LEAVING_SLOTS = 1 << 12,
+  WAKING_SLOTS = LEAVING_SLOTS,  // behind the others
+};
 
-// How often a thread is sampled that leaves its core at a place.
+// How often a thread is sampled that leaves its core, or wakes another one, at a place.
 struct LeavingSlot {
   __u32 left;   // how often it did; written by the program
   __u32 skip;   // that many times are not sampled from here on; written by the program

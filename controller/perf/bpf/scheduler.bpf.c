@@ -1,6 +1,6 @@
 // Writes a record for each switch of a thread of the watched processes, and for each wake-up that
-// one of them makes; and samples threads that leave their core (leaving.bpf.h). The children of
-// such processes are watched from their birth on, if that is wanted.
+// one of them makes; and samples threads that leave their core, or wake others (leaving.bpf.h). The
+// children of such processes are watched from their birth on, if that is wanted.
 //
 // The fields of the kernel's structures are found by the names below when the program is loaded
 // (CO-RE, Documentation/bpf/libbpf/libbpf_overview.rst), so it is built without the headers of a
@@ -36,6 +36,8 @@ struct task_struct {
 // How far the core's count of interrupts (`__preempt_count`) lies from its run queue. Both are
 // variables of each core, of which the kernel need not tell the addresses (CONFIG_KALLSYMS_ALL).
 const volatile __s64 from_queue_to_count;
+
+const volatile __u32 samples_wakers;  // whether that is wanted, of threads of sampled processes
 
 #define TASK_DEAD 0x80  // include/linux/sched.h
 
@@ -117,7 +119,14 @@ int BPF_PROG(causalctl_wake, struct task_struct* woken) {
   const __u64 waker = bpf_get_current_pid_tgid();
   const struct WatchedProcesses* set = watched();
   if (!set || !has_process(set->followed, waker >> 32)) return 0;
-  write(bpf_ktime_get_ns(), (__u32)waker, woken->pid, SCHEDULER_WAKING | interrupted_by(), 0);
+  const __u64 now_ns = bpf_ktime_get_ns();
+  const __u64 by = interrupted_by();
+  write(now_ns, (__u32)waker, woken->pid, SCHEDULER_WAKING | by, 0);
+  // What is interrupted is no waker, and a thread that wakes itself is not locked.
+  if (!samples_wakers || by != 0 || woken->pid == (__u32)waker) return 0;
+  if (has_process(set->sampled, waker >> 32) && has_process(set->sampled, woken->tgid)) {
+    sample_waking(bpf_get_current_task_btf(), woken->pid, now_ns);
+  }
   return 0;
 }
 
