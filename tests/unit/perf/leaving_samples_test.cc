@@ -1,7 +1,10 @@
 #include "controller/perf/leaving_samples.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <vector>
+
+#include "controller/perf/kernel_time.h"
 
 namespace causalctl::perf {
 namespace {
@@ -13,12 +16,13 @@ constexpr std::size_t kCores = 2, kPieces = 16;
 struct Shared {
   std::vector<StackRing> rings = std::vector<StackRing>(kCores);
   std::vector<StackPiece> pieces = std::vector<StackPiece>(kCores * kPieces);
-  std::vector<LeavingSlot> slots = std::vector<LeavingSlot>(LEAVING_SLOTS);
+  std::vector<LeavingSlot> slots = std::vector<LeavingSlot>(LEAVING_SLOTS + WAKING_SLOTS);
 
   // A switch of a thread whose stack pointer is its number, with so much of its stack in each
   // piece.
   void sample(std::size_t core, std::uint32_t tid, std::vector<std::uint16_t> bytes) {
     StackRing& ring = rings[core];
+    Address from = tid;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       StackPiece& piece = pieces[core * kPieces + (ring.written + i) % kPieces];
       piece = {};
@@ -28,10 +32,20 @@ struct Shared {
       piece.registers[7] = tid;
       piece.frames = bytes.size();  // as many as it has pieces
       piece.chain[0] = 1000 + tid;
+      piece.from = from;
       piece.bytes = bytes[i];
+      from += bytes[i];
       piece.stack[0] = static_cast<std::uint8_t>(tid + i);
     }
     ring.written += bytes.size();
+  }
+  // Makes the pieces of the latest sample from the one with this number on those of another stack.
+  void is_interrupted(std::size_t core, std::size_t count, std::size_t number, Address from) {
+    for (std::size_t i = number; i < count; ++i) {
+      StackPiece& piece = pieces[core * kPieces + (rings[core].written - count + i) % kPieces];
+      piece.from = from;
+      from += piece.bytes;
+    }
   }
   StackCopies copies() { return {rings, pieces}; }
   LeavingSlot& slot_of(std::uint32_t tid) { return slots[leaving_slot(tid, 0, tid, 0)]; }
@@ -71,6 +85,39 @@ TEST_CASE("Samples of threads that leave are put together from pieces", "[perf]"
     CHECK(events[2].reason == SampleReason::leaving);
     CHECK(events[2].time_ns < events[0].time_ns + 5);
   }
+}
+
+TEST_CASE("What a signal has interrupted is a copy of its own", "[perf]") {
+  Shared shared;
+  LeavingSamples samples(shared.copies(), shared.slots);
+  const std::size_t own = GENERATE(0, 1, 2);  // pieces of the handler's stack
+  shared.sample(0, 5, {100, 4096, 200});
+  shared.is_interrupted(0, 3, own, 70000);
+  std::vector<SampleEvent> events;
+  samples.read(kMostBytes, events);
+  REQUIRE(events.size() == 1);
+  const UserStack& user = events[0].user;
+  CHECK(user.stack.size() == std::array<std::size_t, 3>{0, 100, 4196}[own]);
+  CHECK(user.interrupted.size() == std::array<std::size_t, 3>{4396, 4296, 200}[own]);
+  CHECK(user.interrupted_pointer == 70000);
+  CHECK(user.interrupted[0] == std::byte(5 + own));
+  CHECK(user.truncated == (own == 0));
+}
+
+TEST_CASE("A copy of a waker's stack tells whom it has woken", "[perf]") {
+  Shared shared;
+  LeavingSamples samples(shared.copies(), shared.slots);
+  shared.sample(0, 5, {100});
+  shared.pieces[0].tag += LEAVING_SLOTS;
+  shared.pieces[0].number = 9;
+  std::vector<SampleEvent> events;
+  samples.read(kMostBytes, events);
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].reason == SampleReason::waking);
+  CHECK(events[0].woken == 9);
+  CHECK(events[0].tag == 0);
+  CHECK(events[0].number == 0);
+  CHECK(events[0].time_ns == own_time(1005));
 }
 
 TEST_CASE("Fewer switches are sampled where there are many, and all where there are few",
