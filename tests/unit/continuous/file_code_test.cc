@@ -19,7 +19,7 @@ constexpr const char* kLibc =
 TEST_CASE("functions of a stripped library are whole graphs", "[continuous]") {
   const auto file = read_whole(open_regular(kLibc), std::size_t{64} << 20U);
   REQUIRE(file);
-  FileCode code(unwind::ElfImage(std::as_bytes(std::span(*file))));
+  FileCode code{unwind::ElfImage(std::as_bytes(std::span(*file)))};
   REQUIRE(code.functions().size() > 2000);
   std::size_t instructions = 0, unknown = 0, computed = 0;
   for (const auto& function : code.functions()) {
