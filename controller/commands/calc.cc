@@ -222,7 +222,8 @@ void Calculation::tell() {
   }
   if (has_gaps_) {
     calc_.warnings.emplace_back(
-        "some bytes between its instructions are no instructions, so that edges may be missing");
+        "some bytes in the function's code are no instructions, so that blocks and edges may be "
+        "missing: compare with objdump -d");
   }
   if (unknown_jumps_.empty()) return;
   std::vector<std::string> places;

@@ -18,21 +18,13 @@ namespace {
 namespace paths = report::callpath;
 namespace view = report::continuous;
 
-bool is_of_build(const causal::RunGroup& group, const ChosenHost& host) {
-  const auto& [executable, build_id] = std::pair(group.basis.executable, group.basis.build_id);
-  if (build_id.empty()) return true;
-  const auto profile = recorded_in(host, "").profile;
-  return std::none_of(profile.begin(), profile.end(), [&](const auto& entry) {
-    const continuous::Image& image = entry.first.image;
-    return image.path == executable && image.build_id != build_id;
-  });
-}
-
-std::size_t column_named(const paths::Profile& profile, const char* name) {
-  const auto found =
-      std::find_if(profile.columns.begin(), profile.columns.end(),
-                   [name](const paths::Column& column) { return column.name == name; });
-  return static_cast<std::size_t>(found - profile.columns.begin());
+// Whether the program has the build of the causal profile wherever it was recorded.
+bool is_of_build(const causal::RunGroup& group, const paths::Profile& profile) {
+  const auto& [program, build_id] = std::pair(group.basis.executable, group.basis.build_id);
+  for (std::size_t i = 0; i < profile.modules.size(); ++i) {
+    if (profile.modules[i] == program && profile.build_ids[i] != build_id) return build_id.empty();
+  }
+  return true;
 }
 
 }  // namespace
@@ -41,29 +33,30 @@ StallEffects::StallEffects(const ChosenHost& host, const std::string& label,
                            const std::string& profile, const std::string& group) {
   const causal::RunGroup chosen =
       causal_group(read_files({profile}, "--causal takes a log of causalctl attach"), group);
-  causal_ = causal_profile(chosen, is_of_build(chosen, host));
+  const callpath::ReadLog log = as_paths({&host, 1}, label);
+  paths::Profile places = callpath::present(log.runs);
+  causal_ = causal_profile(chosen, is_of_build(chosen, places));
   if (std::none_of(causal_.units.begin(), causal_.units.end(), paths::has_verdict)) {
     throw paths::no_verdicts(causal_);
   }
-  charge_places(host, label, chosen);
+  places.program = causal_.program;
+  charge_places(places, scope_of(chosen.runs.front()));
 }
 
-// Places are charged as the causal profile charges samples, of which these have no callers.
-void StallEffects::charge_places(const ChosenHost& host, const std::string& label,
-                                 const causal::RunGroup& group) {
-  const callpath::ReadLog log = as_paths({&host, 1}, label);
-  paths::Profile profile = callpath::present(log.runs);
-  profile.program = causal_.program;
-  const auto charges = callpath::charge(profile, causal_.units, scope_of(group.runs.front()));
-  const auto& samples = profile.own.at(column_named(profile, "samples"));
-  const auto& cpu = profile.own.at(column_named(profile, "cpu"));
+// Places are charged as the causal profile charges samples. They have no callers.
+void StallEffects::charge_places(const paths::Profile& places, const config::Scope& scope) {
+  const auto charges = callpath::charge(places, causal_.units, scope);
+  const auto& samples = places.own[paths::column_named("samples", places)];
+  const auto& cpu = places.own[paths::column_named("cpu", places)];
   units_.resize(causal_.units.size());
   bool has_units = false;
   for (std::size_t node = 0; node < charges.size(); ++node) {
     if (samples[node] == 0 || charges[node].unit < 0) continue;
     has_units = true;
-    const paths::Frame& frame = profile.frames[profile.nodes[node].frame];
-    unit_at_[{frame.module, frame.offset}] = charges[node].unit;
+    const paths::Frame& frame = places.frames[places.nodes[node].frame];
+    const bool has_build = frame.module_number < places.build_ids.size();
+    const std::string build_id = has_build ? places.build_ids[frame.module_number] : "";
+    unit_at_[{frame.module, build_id, frame.offset}] = charges[node].unit;
     UnitTime& unit = units_[static_cast<std::size_t>(charges[node].unit)];
     unit.samples += static_cast<double>(samples[node]);
     unit.ns += static_cast<double>(cpu[node]);
@@ -79,13 +72,13 @@ std::optional<view::StallEffect> StallEffects::of(const continuous::Image& image
                                                   const std::vector<Address>& places,
                                                   double stalled_ns, double worth) {
   const auto at = std::find_if(places.begin(), places.end(), [&](Address place) {
-    return unit_at_.contains({image.path, place});
+    return unit_at_.contains({image.path, image.build_id, place});
   });
   if (at == places.end()) {
     elsewhere_ns_ += stalled_ns;
     return std::nullopt;
   }
-  const auto number = static_cast<std::size_t>(unit_at_.at({image.path, *at}));
+  const auto number = static_cast<std::size_t>(unit_at_.at({image.path, image.build_id, *at}));
   const paths::CausalUnit& unit = causal_.units[number];
   if (!paths::has_verdict(unit)) {
     uncertain_ns_ += stalled_ns;

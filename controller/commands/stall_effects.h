@@ -7,10 +7,10 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
-#include "controller/causal/analysis/run_groups.h"
+#include "config/config.h"
 #include "controller/commands/epochs_as_paths.h"
 #include "controller/continuous/record/counts.h"
 #include "controller/report/callpath/gains.h"
@@ -26,8 +26,9 @@ class StallEffects {
   StallEffects(const ChosenHost& host, const std::string& label, const std::string& profile,
                const std::string& group);
 
-  // Returns the effect of a stall; nullopt if the profile says nothing certain of it, which head()
-  // tells. `places`: link-time addresses where samples of the stall stand, the likeliest first.
+  // Returns the effect of a stall; nullopt if the profile says nothing certain of it. head() tells
+  // how often that was. `places`: link-time addresses where samples of the stall stand, the
+  // likeliest first.
   // `worth`: how much information all samples have, as a share of their number.
   std::optional<report::continuous::StallEffect> of(const continuous::Image& image,
                                                     const std::vector<Address>& places,
@@ -40,11 +41,11 @@ class StallEffects {
     double samples = 0, ns = 0;
   };
 
-  void charge_places(const ChosenHost& host, const std::string& label,
-                     const causal::RunGroup& group);
+  void charge_places(const report::callpath::Profile& places, const config::Scope& scope);
 
   report::callpath::CausalProfile causal_;
-  std::map<std::pair<std::string, Address>, std::int32_t> unit_at_;  // by module, address
+  // By the file's path, its build and the address.
+  std::map<std::tuple<std::string, std::string, Address>, std::int32_t> unit_at_;
   std::vector<UnitTime> units_;
   double known_ns_ = 0, uncertain_ns_ = 0, elsewhere_ns_ = 0;  // of the stalls that were asked for
 };

@@ -22,6 +22,7 @@
 #include "controller/continuous/analysis/image_code.h"
 #include "controller/continuous/analysis/rows.h"
 #include "controller/report/continuous/stalls_model.h"
+#include "disasm/work.h"
 
 namespace causalctl::commands {
 namespace {
@@ -62,8 +63,9 @@ class StallsOfHost {
   void add_image(const continuous::Image& image, const continuous::Counts& places);
   void add_function(continuous::ImageCode& code, const continuous::Image& image, Address low,
                     const continuous::Counts& places, const CountedRun* counted);
-  void add_row(const continuous::Image& image, const disasm::Instruction& instruction,
-               const continuous::Stall& stall, double executions);
+  void add_row(const continuous::Image& image, const continuous::FunctionProfile& profile,
+               std::size_t block, std::size_t at, const continuous::Stall& stall,
+               double executions);
 
   const ChosenHost& host_;
   const StallsArguments& arguments_;
@@ -75,6 +77,29 @@ class StallsOfHost {
   std::optional<StallEffects> effects_;  // if rows are ranked by them
   view::StallTable table_;
 };
+
+// Returns where samples of an instruction may stand, the likeliest first: behind it, or at itself
+// if it is repeated (function_profile.h).
+std::vector<Address> places_of(const continuous::FunctionProfile& profile, std::size_t block,
+                               std::size_t at) {
+  const disasm::Graph& graph = profile.graph;
+  const disasm::Instruction& own = graph.code[at];
+  if (disasm::work_of(own) == disasm::Work::repeated) return {own.address, own.next()};
+  if (at + 1 < graph.blocks[block].first + graph.blocks[block].count) {
+    return {own.next(), own.address};
+  }
+  std::vector<std::pair<double, Address>> heads;  // by how often control goes there
+  for (std::size_t i = 0; i < graph.edges.size(); ++i) {
+    const disasm::Edge& edge = graph.edges[i];
+    if (edge.from != block || edge.to == disasm::kOutside) continue;
+    heads.emplace_back(-profile.passes[i], graph.code[graph.blocks[edge.to].first].address);
+  }
+  std::sort(heads.begin(), heads.end());
+  std::vector<Address> places;
+  for (const auto& [rare, address] : heads) places.push_back(address);
+  places.push_back(own.address);
+  return places;
+}
 
 void StallsOfHost::read() {
   table_.host = host_.database.host().name;
@@ -101,8 +126,10 @@ void StallsOfHost::read() {
   }
 }
 
-void StallsOfHost::add_row(const continuous::Image& image, const disasm::Instruction& instruction,
-                           const continuous::Stall& stall, double executions) {
+void StallsOfHost::add_row(const continuous::Image& image,
+                           const continuous::FunctionProfile& profile, std::size_t block,
+                           std::size_t at, const continuous::Stall& stall, double executions) {
+  const disasm::Instruction& instruction = profile.graph.code[at];
   view::StallRow row;
   const auto frames = names_.frames(image, instruction.address);
   row.function = frames.empty() || frames.back().function.empty()
@@ -117,11 +144,8 @@ void StallsOfHost::add_row(const continuous::Image& image, const disasm::Instruc
   if (executions > 0) row.ns_each = stall.dynamic_ns / executions;
   row.culprits = continuous::letters_of(stall.culprits);
   if (effects_) {
-    // Samples stand behind the instruction that waits.
-    const std::vector<Address> places = {instruction.address + instruction.size,
-                                         instruction.address};
     row.effect =
-        effects_->of(image, places, stall.dynamic_ns,
+        effects_->of(image, places_of(profile, block, at), stall.dynamic_ns,
                      worth_ / static_cast<double>(std::max<std::uint64_t>(1, table_.samples)));
     if (!row.effect) return;
   }
@@ -144,7 +168,7 @@ void StallsOfHost::add_function(continuous::ImageCode& code, const continuous::I
     const double executions = has_cycles ? profile.blocks[i].executions * runs : 0;
     for (std::size_t at = block.first; at < block.first + block.count; ++at) {
       if (stalls[at].dynamic_ns < kLeastAnalysed * all_ns_) continue;
-      add_row(image, profile.graph.code[at], stalls[at], executions);
+      add_row(image, profile, i, at, stalls[at], executions);
     }
   }
 }

@@ -3,29 +3,24 @@
 #include <bpf/libbpf.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "controller/base/error.h"
 #include "controller/base/facility.h"
+#include "controller/perf/attrs.h"
 #include "controller/perf/bpf/interrupted.skel.h"
 #include "controller/perf/bpf_numbers.h"
 #include "controller/perf/bpf_program.h"
+#include "controller/perf/event.h"
 #include "controller/perf/signal_state.h"
 #include "controller/perf/stack_copies.h"
 
 namespace causalctl::perf {
 namespace {
 
-// Of a core: 600 KiB, for some 40 samples between two drains.
+// Of a core: 600 KiB, for 24 samples between two drains.
 constexpr std::uint32_t kPieces = 128;
-// Less than from one sample of a thread to the next.
-constexpr Nanoseconds kLongestInterrupt = 100 * kMicrosecond;
-
-Address instruction_of(const SampleEvent& sample) {
-  constexpr std::size_t place = 8;  // in the order of the registers, all of which are there
-  return sample.user.registers.size() > place ? sample.user.registers[place] : 0;
-}
 
 }  // namespace
 
@@ -46,7 +41,10 @@ struct InterruptedStacks::Program {
 };
 
 InterruptedStacks::InterruptedStacks(const ProcessBits& processes)
-    : program_(std::make_unique<Program>(processes)) {}
+    : program_(std::make_unique<Program>(processes)) {
+  const auto own = EventFd::open(sampling_attr({}), gettid(), "sampling of a thread of ours");
+  if (own) own->set_program(program_of_thread());
+}
 
 InterruptedStacks::~InterruptedStacks() = default;
 
@@ -59,40 +57,9 @@ int InterruptedStacks::program_of_thread() const {
 }
 
 void InterruptedStacks::read() {
-  read_.clear();
-  program_->stacks.copies().read(0, read_);
-  std::sort(read_.begin(), read_.end(),
-            [](const SampleEvent& a, const SampleEvent& b) { return a.time_ns < b.time_ns; });
-  for (SampleEvent& copy : read_) {
-    if (!copy.user.interrupted.empty()) copies_[copy.thread.tid].push_back(std::move(copy));
-  }
-}
-
-// The copy was made in the interrupt of the sample: before its time was taken, or since Linux 6.2
-// after that (bpf_overflow_handler() of kernel/events/core.c).
-void InterruptedStacks::give(SampleEvent& sample) {
-  const auto of_thread = copies_.find(sample.thread.tid);
-  if (of_thread == copies_.end()) return;
-  auto& copies = of_thread->second;
-  std::erase_if(copies, [&](const SampleEvent& copy) {
-    return copy.time_ns < sample.time_ns - kLongestInterrupt;
-  });
-  if (!sample.user.interrupted.empty()) return;  // the program that made the sample has copied it
-  for (SampleEvent& copy : copies) {
-    if (copy.time_ns > sample.time_ns + kLongestInterrupt) return;
-    const bool is_of_sample = instruction_of(copy) == instruction_of(sample) &&
-                              copy.stack_pointer == sample.stack_pointer;
-    if (!is_of_sample || copy.user.interrupted.empty()) continue;
-    sample.user.interrupted_pointer = copy.user.interrupted_pointer;
-    sample.user.interrupted = std::move(copy.user.interrupted);
-    return;
-  }
-}
-
-void InterruptedStacks::forget(Nanoseconds older_than_ns) {
-  std::erase_if(copies_, [&](const auto& of_thread) {
-    return of_thread.second.empty() || of_thread.second.back().time_ns < older_than_ns;
-  });
+  std::vector<SampleEvent> fresh;
+  program_->stacks.copies().read(0, fresh);
+  copies_.add(std::move(fresh));
 }
 
 }  // namespace causalctl::perf

@@ -15,7 +15,7 @@ constexpr std::uint64_t kAllOf = 3'000;  // so many hits of an event are all sam
 
 // Of all events from one reading to the next. So many fit into the ring of a core, and a rare event
 // finds room beside frequent ones.
-constexpr unsigned kMostCopies = STACK_PIECES / STACK_MOST_PIECES;
+constexpr unsigned kMostCopies = STACK_PIECES / STACK_OWN_PIECES;
 
 bool is_page_faults(const EventTemplate& event) {
   return event.attr.type == PERF_TYPE_SOFTWARE && event.attr.config == PERF_COUNT_SW_PAGE_FAULTS;

@@ -67,9 +67,9 @@ class SchedulerWatch {
   const std::shared_ptr<ProcessBits>& processes() const;
   void take_children();  // from now on; REQUIRES: that was wanted
 
-  // From now on threads of processes that are sampled are so when they leave their core, and when
-  // they wake others if that was wanted, with so much of their stacks; 0: they are not. REQUIRES:
-  // samples were wanted.
+  // From now on takes samples, with so much of the stack, of threads that leave their core and, if
+  // that was wanted, of those that wake others, in the sampled processes. 0 bytes: no samples.
+  // REQUIRES: samples were wanted.
   void sample_leaving(unsigned stack_bytes);
   void adapt_leaving(unsigned most);  // as LeavingSamples::adapt()
 

@@ -41,9 +41,10 @@ void Session::open_interrupted() {
 
 void Session::complete_samples(EventBatch& batch, Nanoseconds older_than_ns) {
   interrupted_->read();
-  if (interrupted_->empty()) return;
-  batch.complete_samples([this](SampleEvent& sample) { interrupted_->give(sample); });
-  interrupted_->forget(older_than_ns);
+  InterruptedCopies& copies = interrupted_->copies();
+  if (copies.empty()) return;
+  batch.complete_samples([&copies](SampleEvent& sample) { copies.give(sample); });
+  copies.forget(older_than_ns);
 }
 
 void Session::read_scheduler() {

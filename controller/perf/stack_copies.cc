@@ -13,8 +13,6 @@
 namespace causalctl::perf {
 namespace {
 
-constexpr std::size_t kPointer = 7;  // in the order of the registers
-
 // Of a core. Those of all take 150 MiB at most, up to 2,048 cores.
 std::size_t pieces_of_each(std::size_t cores, std::size_t most) {
   constexpr std::size_t kAll = 1U << 15U, kFewest = 16;
@@ -56,7 +54,7 @@ std::uint64_t StackCopies::read_copy(std::size_t core, std::uint64_t number, std
   sample.number = static_cast<std::int64_t>(first.number);
   sample.user.mask = kUserRegisters;
   sample.user.registers.assign(std::begin(first.registers), std::end(first.registers));
-  sample.stack_pointer = first.registers[kPointer];
+  sample.stack_pointer = first.registers[kStackPointerPlace];
   const auto frames = std::min<std::uint64_t>(first.frames, STACK_FRAMES);
   sample.kernel.assign(first.chain, first.chain + frames);
   auto& [mask, registers, stack, truncated, interrupted_pointer, interrupted] = sample.user;

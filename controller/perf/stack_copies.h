@@ -15,6 +15,9 @@ struct bpf_map;  // of libbpf
 
 namespace causalctl::perf {
 
+// Of a sample with all registers, where these two are.
+inline constexpr std::size_t kStackPointerPlace = 7, kInstructionPlace = 8;
+
 class StackCopies {
  public:
   // All of it outlives this object. There are as many pieces for each ring.
@@ -49,7 +52,7 @@ struct StackMemory {
   StackCopies copies() const;
 };
 // Sets the sizes of its maps, before it is loaded. Returns the number of pieces for each core, a
-// power of two, as `most` must be, and not above that. A core with fewer than STACK_MOST_PIECES
+// power of two, as `most` must be, and not above that. A core with fewer than a copy may
 // pieces copies nothing.
 std::uint32_t size_stack_maps(bpf_map* rings, bpf_map* pieces, std::uint32_t most = STACK_PIECES);
 StackMemory memory_of_stacks(bpf_map* rings, bpf_map* pieces);  // once it is loaded

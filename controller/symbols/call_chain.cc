@@ -22,7 +22,8 @@ unwind::Registers registers_of(const perf::UserStack& user) {
 
 std::vector<Address> unwound(const perf::UserStack& user, unwind::Unwinder& unwinder,
                              std::size_t depth, const std::vector<Address>& kernel_chain) {
-  return unwinder.unwind(registers_of(user), user.stack, depth, kernel_chain);
+  return unwinder.unwind(registers_of(user), user.stack, depth, kernel_chain,
+                         {user.interrupted_pointer, user.interrupted});
 }
 
 const unwind::Chain& unwound_chain(const perf::SampleEvent& sample, unwind::Unwinder& unwinder,

@@ -186,6 +186,9 @@ def test_the_graph_is_for_graphviz(options, recorded):
     edges = re.findall(r"^  (p0b\d+) -> (p0b\d+);$", dot, re.MULTILINE)
     assert len(nodes) >= 2 and any(a == b for a, b in edges), dot
     assert {place for edge in edges for place in edge} <= set(nodes)
+    page = run(options.causalctl, "calc", "db", "multiply", "--format", "html", folder=recorded).stdout
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1]
+    assert json.loads(data) == calc(options, recorded, "multiply")
     if shutil.which("dot"):
         subprocess.run(["dot", "-Tsvg"], input=dot, text=True, check=True, capture_output=True)
 
@@ -276,6 +279,7 @@ def test_the_page_shows_code_and_where_blocks_lead(options, recorded):
         assert page.run("document.querySelectorAll('.code path').length") == len(jumps) > 0
         assert page.run("document.querySelectorAll('.code path.back').length") > 0, "the loop"
         page.hover("document.querySelector('.listing .block th')")
+        assert page.run("document.querySelectorAll('.code path.on').length") > 0, "those of the block that is pointed at"
         page.key("n")
         hottest = max((one for block in blocks for one in block["instructions"]), key=lambda one: one["share"])
         assert page.run("document.querySelector('tr.found').cells[5].textContent") == hottest["text"]
@@ -290,10 +294,10 @@ def test_the_page_shows_code_and_where_blocks_lead(options, recorded):
         assert page.complaints() == []
 
 
-def causal_log(folder, gains):
+def causal_log(folder, gains, build_id=""):
     """Writes an experiment log in which a round takes so much less time if the function is twice as fast."""
     lines = [{"type": "run", "version": 1, "run": "r", "host": "h", "pid": 1, "executable": str(folder / "program"),
-              "build_id": "", "started_ns": 1, "config": {"scope": {"unit": "function"}}, "seed": 1}]
+              "build_id": build_id, "started_ns": 1, "config": {"scope": {"unit": "function"}}, "seed": 1}]
     for number in range(40 * len(gains)):
         unit = list(gains)[number // 2 % len(gains)]
         speedup = 0.5 if number % 2 else 0
@@ -335,6 +339,60 @@ def test_stalls_by_what_the_program_would_gain(options, recorded):
     text = run(options.causalctl, "stalls", "db", "--by", "effect", "--causal", "profile.jsonl", folder=recorded).stdout
     assert "gain %" in text and "in units of which the causal profile is certain" in text, text
     assert re.search(r"imul rax, rax .* of multiply$", text, re.M), text
+    assert head["notes"] == []
+    causal_log(recorded, {"chase": 0, "multiply": 0.25}, "99")
+    (note,) = table("--causal", "profile.jsonl")["effects"]["notes"]
+    assert "another build" in note, note
+
+
+REPEATED = """
+#include <stdio.h>
+static char from[1 << 16], to[1 << 16];
+__attribute__((noinline)) void copy(void) {
+  for (int i = 0; i < 200; i++) {
+    void *a = from, *b = to;
+    long n = sizeof to;
+    __asm__ volatile(".globl stall_copy\\nstall_copy: rep movsb" : "+S"(a), "+D"(b), "+c"(n) : : "memory");
+    __asm__ volatile("imul $3, %%eax, %%eax" : : : "eax");
+  }
+}
+int main(void) {
+  puts("ready");
+  fflush(stdout);
+  for (;;) copy();
+}
+"""
+
+
+def test_a_stall_is_of_the_line_in_which_its_samples_stand(options, tmp_path):
+    """An instruction that is repeated keeps its samples; those of others stand behind them."""
+    (tmp_path / "program.c").write_text(REPEATED)
+    run("gcc", "-O1", "-g", "-Wl,--build-id", "-o", "program", "program.c", folder=tmp_path)
+    with subprocess.Popen([tmp_path / "program"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        run(options.causalctl, "record", "--db", "db", process.pid, "--duration", "3s", "--period", "1ms",
+            folder=tmp_path)
+        process.kill()
+    line = next(number for number, text in enumerate(REPEATED.splitlines(), 1) if "rep movsb" in text)
+    causal_log(tmp_path, {f"program.c:{line}": 0.25, f"program.c:{line + 1}": 0})
+    log = (tmp_path / "profile.jsonl").read_text().replace('"kind":"function"', '"kind":"line"').replace(
+        '{"scope":{"unit":"function"}}', "{}")
+    for number in (line, line + 1):
+        log = log.replace(f'"function":"program.c:{number}"', f'"function":"copy","line":{number}')
+    (tmp_path / "profile.jsonl").write_text(log)
+    done = run(options.causalctl, "stalls", "db", "--format", "json", "--causal", "profile.jsonl", folder=tmp_path)
+    row = json.loads(done.stdout)["rows"][0]
+    assert row["address"] == symbol(tmp_path, "stall_copy") and row["share"] > 0.8, row
+    assert row["effect"]["unit"] == f"program.c:{line}" and row["effect"]["gain"] > 0.4, row
+
+
+def test_nothing_was_recorded(options, program, tmp_path):
+    causal_log(tmp_path, {"chase": 0.25})
+    with subprocess.Popen(["sleep", "60"]) as process:
+        run(options.causalctl, "record", "--db", "db", process.pid, "--duration", "0.3s", folder=tmp_path)
+        process.kill()
+    done = run(options.causalctl, "stalls", "db", "--causal", "profile.jsonl", folder=tmp_path, check=False)
+    assert done.returncode == 2 and "has no samples of CPU time" in done.stderr, done.stderr
 
 
 def test_stalls_by_effect_are_refused(options, recorded):

@@ -9,9 +9,11 @@ from test_callpath import Tree, run
 from test_modules import compiled, running
 
 # Where children may come, the clocks of the cores sample, and otherwise, for so few switches, those of
-# the threads. What is pretended to be broken follows.
-WAYS = {"by clocks of cores": (("--children",), ""), "by clocks of threads": ((), ""), "by perf": ((), "scheduler"),
-        "without programs": ((), "bpf,scheduler")}
+# the threads. What is pretended to be broken follows, and what --verbose must say.
+WAYS = {"by clocks of cores": (("--children",), "", "sampled by the clocks of the cores"),
+        "by clocks of threads": ((), "", "by BPF: what a thread of ours did was seen"),
+        "by perf": ((), "scheduler", "switches and wake-ups by BPF: loaded, but"),
+        "without programs": ((), "bpf,scheduler", "stacks below those of signal handlers are not copied")}
 
 
 @pytest.fixture(scope="module")
@@ -21,11 +23,11 @@ def program(tmp_path_factory):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_handler_is_below_what_it_interrupts(options, program, tmp_path, way):
-    words, broken = WAYS[way]
+    words, broken, said = WAYS[way]
     with running(program) as pid:
-        done = run(options, "callpath", *words, pid, "--duration", "3s", "--quiet", "--format", "json",
+        done = run(options, "callpath", *words, pid, "--duration", "3s", "--verbose", "--format", "json",
                    folder=tmp_path, env={**os.environ, "CAUSALCTL_PRETEND_BROKEN": broken})
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0 and said in done.stderr, done.stderr
     tree = Tree(json.loads(done.stdout[done.stdout.index("{"):]))
     for column, inner in (("cpu", "on_tick"), ("cpu", "on_user"), ("blocked", "sleeps")):
         index = tree.columns.index(column)

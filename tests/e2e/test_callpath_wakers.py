@@ -35,9 +35,10 @@ def blocked(report, waiter, *waker):
 def test_the_waker_is_named(options, program, tmp_path, what, waiter, waker, broken):
     env = {**os.environ, "CAUSALCTL_PRETEND_BROKEN": broken}
     with running(program, what) as pid:
-        done = run(options, "callpath", pid, "--duration", "3s", "--wakers", "--format", "json", "--quiet",
+        done = run(options, "callpath", pid, "--duration", "3s", "--wakers", "--format", "json", "--verbose",
                    folder=tmp_path, env=env)
-    assert done.returncode == 0, done.stderr
+    by_program = "switches and wake-ups by BPF: what a thread of ours did was seen" in done.stderr
+    assert done.returncode == 0 and by_program == (not broken), done.stderr
     report = json.loads(done.stdout[done.stdout.index("{"):])
     whole = blocked(report, waiter)
     assert whole > 0.1 * report["wall_ns"], (whole, report["wall_ns"])  # beside a load it waits for a core

@@ -18,20 +18,24 @@ void SampledStack::start(Address sp, std::span<const std::byte> copy, bool still
   copy_ = copy;
   interrupted_ = interrupted;
   last_.reset();
+  crossed_from_.reset();
   changed_.reset();
   read_live_ = failed_ = false;
   used_ = 0;
   left_ = crossed_ = false;
 }
 
+bool SampledStack::is_there(const Slot& slot) const {
+  Address value = 0;
+  return read_target(target_, slot.at, std::as_writable_bytes(std::span(&value, 1))) &&
+         value == slot.value;
+}
+
 bool SampledStack::has_changed() {
   if (still_) return false;
   if (!changed_) {
-    Address value = 0;
-    changed_ =
-        last_ ? (!read_target(target_, last_->at, std::as_writable_bytes(std::span(&value, 1))) ||
-                 value != last_->value)
-              : crossed_;
+    changed_ = last_ ? !is_there(*last_) : crossed_;
+    if (crossed_from_ && !is_there(*crossed_from_)) changed_ = true;
   }
   return *changed_;
 }

@@ -58,6 +58,7 @@ class SampledStack {
   // way; if there is no copy of it, nothing more is read from outside.
   void cross(Address sp) {
     if (is_interrupted(sp)) {
+      if (read_live_) crossed_from_ = last_;
       last_.reset();
       changed_.reset();
       crossed_ = true;
@@ -66,6 +67,7 @@ class SampledStack {
     }
   }
   bool left() const { return left_; }
+  bool crossed() const { return crossed_; }  // to the copy of what was interrupted
   // Returns whether what was read from outside can be believed: the last return address of the copy
   // is still in its place.
   bool is_still_unchanged();
@@ -88,13 +90,15 @@ class SampledStack {
   }
   std::optional<Address> other(Address address);
   bool has_changed();
+  bool is_there(const Slot& slot) const;  // still
   std::span<const std::byte> block_at(Address address);
 
   Pid target_;
   Address sp_ = 0;
   std::span<const std::byte> copy_;
   StackCopy interrupted_;
-  bool crossed_ = false;  // the chain has come to what was interrupted
+  bool crossed_ = false;              // the chain has come to what was interrupted
+  std::optional<Slot> crossed_from_;  // the last return address of the handler's stack, if needed
   std::optional<Slot> last_;
   std::optional<bool> changed_;
   bool still_ = false;

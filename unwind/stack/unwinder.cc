@@ -371,7 +371,7 @@ const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const 
   chain.from_copy = !impl_->stack.read_live();
   if (!chain.from_copy && !impl_->spliced && !impl_->stack.is_still_unchanged()) {
     chain.frames.resize(std::min(impl_->from_copy, chain.frames.size()));
-    chain.end = ChainEnd::copy_short;
+    chain.end = impl_->stack.crossed() ? ChainEnd::unreadable : ChainEnd::copy_short;
   } else if (!chain.from_copy) {
     impl_->keep_outer_part();
   }
@@ -379,9 +379,11 @@ const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const 
 }
 
 std::vector<Address> Unwinder::unwind(const Registers& registers, std::span<const std::byte> stack,
-                                      std::size_t depth, std::span<const Address> kernel_chain) {
+                                      std::size_t depth, std::span<const Address> kernel_chain,
+                                      const StackCopy& interrupted) {
   std::vector<Address> addresses;
-  for (const UnwoundFrame& frame : unwind_chain(registers, stack, depth, kernel_chain).frames) {
+  const Chain& chain = unwind_chain(registers, stack, depth, kernel_chain, interrupted);
+  for (const UnwoundFrame& frame : chain.frames) {
     addresses.push_back(frame.ip);
   }
   return addresses;

@@ -46,7 +46,8 @@ class Unwinder {
                             const StackCopy& interrupted = {});
   // Does the same, and returns the addresses alone: the instruction pointer, then return addresses.
   std::vector<Address> unwind(const Registers& registers, std::span<const std::byte> stack,
-                              std::size_t depth, std::span<const Address> kernel_chain = {});
+                              std::size_t depth, std::span<const Address> kernel_chain = {},
+                              const StackCopy& interrupted = {});
   // The thread whose chains are asked for from here on is stopped, or runs again: while it is
   // stopped, all memory is as the registers are, also that of other stacks.
   void set_stopped(bool stopped);

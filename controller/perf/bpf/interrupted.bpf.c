@@ -1,5 +1,5 @@
-// Copies, with a sample of CPU time in a signal's handler that has a stack of its own, the stack
-// that was interrupted (perf/interrupted_stacks.h).
+// With a sample in a signal's handler that runs on a stack of its own, copies the stack that it has
+// interrupted (perf/interrupted_stacks.h).
 // clang-format off
 #include <linux/types.h>
 #include <linux/bpf.h>
@@ -23,11 +23,10 @@ static __always_inline void copy_interrupted(__u32 tid) {
   const struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(current);
   if (!on_handler_stack(current, regs->sp)) return;
   const __u32 core = bpf_get_smp_processor_id();
-  struct StackRing* ring = bpf_map_lookup_elem(&stack_rings, &core);
-  if (!ring || __sync_lock_test_and_set(&ring->busy, 1) != 0) return;
+  struct StackRing* ring = acquire_ring(core);
+  if (!ring) return;
   copy_stack(core, ring, 0, 0, tid, 1, regs, 0, 0, bpf_ktime_get_ns());
-  barrier();
-  *(volatile __u64*)&ring->busy = 0;
+  release_ring(ring);
 }
 
 // As bpf/core_samples.bpf.c.

@@ -122,7 +122,8 @@ int BPF_PROG(causalctl_wake, struct task_struct* woken) {
   const __u64 now_ns = bpf_ktime_get_ns();
   const __u64 by = interrupted_by();
   write(now_ns, (__u32)waker, woken->pid, SCHEDULER_WAKING | by, 0);
-  // What is interrupted is no waker, and a thread that wakes itself is not locked.
+  // A thread that an interrupt stopped has not woken anybody. The lock of the woken thread keeps
+  // others from copying on this core meanwhile, but a thread that wakes itself takes no lock.
   if (!samples_wakers || by != 0 || woken->pid == (__u32)waker) return 0;
   if (has_process(set->sampled, waker >> 32) && has_process(set->sampled, woken->tgid)) {
     sample_waking(bpf_get_current_task_btf(), woken->pid, now_ns);

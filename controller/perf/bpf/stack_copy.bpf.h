@@ -35,6 +35,19 @@ struct {
   __type(value, struct StackPiece);
 } stack_pieces SEC(".maps");
 
+// Returns the ring of a core on which no other copy is being made, and keeps others from being made
+// until release_ring(); or null. The program may be preempted meanwhile by another thread of the
+// core.
+static __always_inline struct StackRing* acquire_ring(__u32 core) {
+  struct StackRing* ring = bpf_map_lookup_elem(&stack_rings, &core);
+  return ring && __sync_lock_test_and_set(&ring->busy, 1) == 0 ? ring : 0;
+}
+
+static __always_inline void release_ring(struct StackRing* ring) {
+  barrier();
+  *(volatile __u64*)&ring->busy = 0;
+}
+
 static __always_inline struct StackPiece* piece_of(__u32 core, __u64 number) {
   const __u32 place = core * stack_pieces_of_core + (number & (stack_pieces_of_core - 1));
   return bpf_map_lookup_elem(&stack_pieces, &place);
@@ -88,7 +101,12 @@ static __always_inline void copy_stack(__u32 core, struct StackRing* ring, void*
                                        const struct pt_regs* regs, __u64 number, __u32 bytes,
                                        __u64 time_ns) {
   const __u64 first = ring->written;
-  if (first + STACK_MOST_PIECES - ring->read > stack_pieces_of_core) return;
+#ifdef STACK_OF_TASKS
+  const __u32 most = STACK_OWN_PIECES + STACK_INTERRUPTED_PIECES;
+#else
+  const __u32 most = STACK_OWN_PIECES;
+#endif
+  if (first + most - ring->read > stack_pieces_of_core) return;
   struct StackPiece* piece = piece_of(core, first);
   if (!piece) return;
   begin_copy(piece, chain_of, flags, tid, tag, regs, number, time_ns);

@@ -9,8 +9,7 @@ enum {
   STACK_PIECE_BYTES = 4096,  // what lies on one page of the stack can be read as a whole, or not
   STACK_PIECES = 512,        // of a core, at most
   STACK_OWN_PIECES = 7,      // of the stack on which the thread runs
-  STACK_INTERRUPTED_PIECES = 5,
-  STACK_MOST_PIECES = STACK_OWN_PIECES + STACK_INTERRUPTED_PIECES,  // of a copy
+  STACK_INTERRUPTED_PIECES = 5,  // … and of the one that was interrupted, if that is copied
   STACK_INTERRUPTED_BYTES = 16384,
   STACK_REGISTERS = 20,
   STACK_FRAMES = 64,  // the innermost ones

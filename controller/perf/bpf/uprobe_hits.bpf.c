@@ -55,10 +55,9 @@ struct Hit {
   __u32 tid;
 };
 
-// The program may be preempted in between by another thread of the core.
 static __always_inline void copy_hit(const struct Hit* hit, __u32 core) {
-  struct StackRing* ring = bpf_map_lookup_elem(&stack_rings, &core);
-  if (!ring || __sync_lock_test_and_set(&ring->busy, 1) != 0) return;
+  struct StackRing* ring = acquire_ring(core);
+  if (!ring) return;
   if (hit->in_own_code) {
     copy_stack(core, ring, hit->context, BPF_F_USER_STACK, hit->tid, hit->tag + 1, hit->context,
                hit->number, stack_bytes, hit->time_ns);
@@ -69,8 +68,7 @@ static __always_inline void copy_hit(const struct Hit* hit, __u32 core) {
     copy_stack(core, ring, hit->context, BPF_F_USER_STACK, hit->tid, hit->tag + 1, &regs,
                hit->number, stack_bytes, hit->time_ns);
   }
-  barrier();
-  *(volatile __u64*)&ring->busy = 0;
+  release_ring(ring);
 }
 
 // Hits are chosen at random, so that no pattern of the program is followed.

@@ -18,14 +18,6 @@ namespace {
 
 constexpr std::size_t kMostListed = 8;  // in an error
 
-std::size_t column_of_samples(const Profile& profile) {
-  for (std::size_t i = 0; i < profile.columns.size(); ++i) {
-    if (profile.columns[i].name == "samples") return i;
-  }
-  throw UsageError("--causal: the recording has no samples of CPU time",
-                   "record call paths of the program while it works");
-}
-
 // Numbers paths by function: children of a node with equal labels are one.
 struct PathNumbers {
   std::vector<std::uint32_t> of_node;
@@ -69,6 +61,14 @@ std::string names_of_units(const std::vector<CausalUnit>& units) {
   return names;
 }
 
+std::size_t column_named(std::string_view name, const Profile& profile) {
+  for (std::size_t i = 0; i < profile.columns.size(); ++i) {
+    if (profile.columns[i].name == name) return i;
+  }
+  throw UsageError("--causal: the recording has no samples of CPU time",
+                   "record the program while it works");
+}
+
 Error no_verdicts(const CausalProfile& causal) {
   return Error(fmt::format("--causal: the profile of {} has a verdict on no unit",
                            printable(causal.program)),
@@ -86,7 +86,7 @@ Interval product(const Interval& a, const Interval& b) {
 
 Gains gains_of(const Profile& profile, const std::vector<Charge>& charges, CausalProfile causal) {
   INVARIANT(charges.size() == profile.nodes.size());
-  const std::vector<std::uint64_t>& samples = profile.own[column_of_samples(profile)];
+  const std::vector<std::uint64_t>& samples = profile.own[column_named("samples", profile)];
   if (std::none_of(causal.units.begin(), causal.units.end(), has_verdict)) {
     throw no_verdicts(causal);
   }

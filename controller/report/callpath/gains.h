@@ -74,6 +74,9 @@ struct Gains {
   std::uint64_t out_of_scope = 0;
 };
 
+// Returns the number of the column of CPU time, "samples" or "cpu". Throws UsageError if there is
+// none.
+std::size_t column_named(std::string_view name, const Profile& profile);
 Error no_verdicts(const CausalProfile& causal);  // is thrown if there is none
 
 // `charges` are by node. Throws Error if no sample is in a unit (the profile is of another

@@ -20,15 +20,8 @@ std::string render_html(const Calc& calc) {
                 {"of all time", fmt::format("{} % [{}, {}]", percent(calc.share.value),
                                             percent(calc.share.low), percent(calc.share.high))}};
   if (calc.counts) page.facts.emplace_back("counts", "exact, of " + calc.counts->command);
-  if (!calc.counts) {
-    page.notes.emplace_back(
-        "There are no counts of this build, so it is not known how often code runs (db DIR "
-        "import).");
-  } else if (calc.counts->runs <= 0) {
-    page.notes.emplace_back(
-        "How many of the counted runs were recorded is not known, so there are no cycles (--runs "
-        "N, or record --progress).");
-  }
+  if (!calc.counts) page.notes.push_back(std::string("counts: ") + kNoCounts);
+  if (calc.counts && calc.counts->runs <= 0) page.notes.push_back(std::string("runs: ") + kNoRuns);
   page.warnings = calc.warnings;
   page.data = render_json(calc);
   page.body = "continuous/calc.html";

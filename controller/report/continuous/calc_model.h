@@ -93,6 +93,13 @@ struct Calc {
 // Returns the nanoseconds that one execution takes, or nullopt if the counts do not tell.
 std::optional<double> ns_each(const Calc& calc, double time_ns, double executions);
 
+// What is missing where there are no counts, or it is not known how many runs were recorded.
+inline constexpr const char* kNoCounts =
+    "there are none of this build, so it is not known how often code runs (db DIR import)";
+inline constexpr const char* kNoRuns =
+    "how many such runs were recorded is not known, so there are no cycles (--runs N, or record "
+    "--progress)";
+
 struct CalcOptions {
   bool color = false;
   int width = 100;

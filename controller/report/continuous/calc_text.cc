@@ -80,9 +80,7 @@ void add_head(const Calc& calc, Text& text) {
             grouped(calc.samples), seconds(calc.time_ns), percent(calc.share.value),
             percent(calc.share.low), percent(calc.share.high));
   if (!calc.counts) {
-    text.paragraph(
-        "counts: there are none of this build, so it is not known how often code runs (db DIR "
-        "import)");
+    text.paragraph(std::string("counts: ") + kNoCounts);
     return;
   }
   text.paragraph(fmt::format("counts: exact (confidence high), of {}, imported {}",
@@ -91,9 +89,7 @@ void add_head(const Calc& calc, Text& text) {
     text.paragraph(fmt::format("runs: {} such runs were recorded ({})", times(calc.counts->runs),
                                printable(calc.counts->runs_by)));
   } else {
-    text.paragraph(
-        "runs: how many such runs were recorded is not known, so there are no cycles (--runs N, or "
-        "record --progress)");
+    text.paragraph(std::string("runs: ") + kNoRuns);
   }
 }
 

@@ -1,6 +1,6 @@
-// main() calls serve(), which works. Every 4 ms a signal interrupts it, whose handler on_tick() runs on
-// a stack of its own and works for 0.5 ms. Every fourth one sleeps for 2 ms, and every fourth one is
-// interrupted itself, by on_user().
+// main() calls serve(), which works. Every 4 ms a signal interrupts it, whose handler on_tick()
+// runs on a stack of its own and works for 0.5 ms. Every fourth one sleeps for 2 ms, and every
+// fourth one is interrupted itself, by on_user().
 #include <signal.h>
 #include <stdio.h>
 #include <sys/time.h>

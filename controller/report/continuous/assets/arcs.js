@@ -12,7 +12,8 @@ causal.arcs = (() => {
     return element;
   };
 
-  // Short lines are near the code, and none crosses another in its lane. Sets `lane` of each.
+  // Short lines are near the code. Two in one lane do not overlap, until all lanes are taken. Sets `lane`
+  // of each.
   const choose_lanes = (lines) => {
     const lanes = [];
     const span = ({ start, end }) => [Math.min(start, end), Math.max(start, end)];
@@ -27,13 +28,13 @@ causal.arcs = (() => {
     return lanes.length;
   };
 
-  // Draws into `svg`. An edge is {from, to, passes}; `start(block)` and `end(block)` tell heights, or
-  // nothing of a block that is not shown. Returns how wide the lines are, in pixels.
+  // Draws into `svg`. An edge is {from, to, passes}; `start(block)` and `end(block)` tell at which heights
+  // it leaves a block and comes to one. Returns how wide the lines are, in pixels.
   const draw = (svg, edges, start, end) => {
     const lines = edges
       .filter(({ from, to }) => from !== null && to !== null && to !== from + 1)
       .map((edge) => ({ edge, start: start(edge.from), end: end(edge.to) }))
-      .filter((line) => line.start !== undefined && line.end !== undefined && line.start !== line.end);
+      .filter((line) => line.start !== line.end); // both are in one gap
     const width = (choose_lanes(lines) + 2) * LANE;
     const most = Math.max(1, ...lines.map(({ edge }) => edge.passes ?? 0));
     svg.replaceChildren(...lines.map(({ edge, start: y, end: to, lane }) => {

@@ -13,8 +13,8 @@
 
   const range = ({ share, share_low, share_high }) =>
     `${percent(share)} ${causal.interval([share_low, share_high])}`;
-  const three = (number) => (number >= 100 ? grouped(number) : String(Number(number.toPrecision(3))));
-  const each = (ns) => (ns === undefined || ns === null ? "" : three(ns * (calc.ghz ?? 1)));
+  const times = (number) => (number >= 100 ? grouped(number) : causal.three(number));
+  const each = (ns) => (ns === undefined || ns === null ? "" : times(ns * (calc.ghz ?? 1)));
 
   const show_why = () => {
     const { causes, unexplained, stalls, latency, execution, has_cycles } = calc.summary;
@@ -37,7 +37,8 @@
     at("why").append(element("tbody", {},
       ...shown.map(({ letter, name, least, most }) => row(least, most, `${letter}  ${name}`)),
       ...rest.map(([share, what]) => row(share, share, what))));
-    at("why-note").textContent = "From where nothing else can be the cause, to where it can be one of several.";
+    at("why-note").textContent = "Where there are two shares, the first is the time that nothing else can explain, and " +
+      "the second all time that this cause may explain.";
   };
 
   const letters = (culprits) => [...(culprits ?? "")].map((letter) =>
@@ -63,7 +64,7 @@
   class Part {
     constructor(part) {
       this.part = part;
-      const entered = part.calls === undefined ? "" : `, entered ${three(part.calls)} times in the counted run`;
+      const entered = part.calls === undefined ? "" : `, entered ${times(part.calls)} times in the counted run`;
       this.svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
       this.head = element("thead", {}, element("tr", {},
         ...["time %", "samples", UNIT, "why", "at", "instruction", "line"].map((text, number) =>
@@ -79,9 +80,9 @@
     facts(block) {
       if (block.executions === undefined) return "";
       if (block.executions === 0) return ", not executed in the counted run";
-      const often = `, ${three(block.executions / this.part.calls)} × a call`;
+      const often = `, ${times(block.executions / this.part.calls)} × a call`;
       if (block.ns_each === undefined) return often;
-      const cpi = calc.ghz ? `, CPI ${three(block.ns_each * calc.ghz / block.instructions.length)}` : "";
+      const cpi = calc.ghz ? `, CPI ${times(block.ns_each * calc.ghz / block.instructions.length)}` : "";
       return `${often}, ${each(block.ns_each)} ${UNIT}${cpi}`;
     }
 
@@ -139,10 +140,15 @@
 
     draw_arcs() {
       const middle = (row) => row.offsetTop + row.offsetHeight / 2;
-      const start = (block) => this.bodies[block] && middle(this.bodies[block].lastElementChild);
-      const end = (block) => this.bodies[block] && middle(this.bodies[block].firstElementChild);
-      const width = causal.arcs.draw(this.svg, this.part.edges, start, end);
-      this.table.style.marginLeft = `${width + 4}px`;
+      const start = (block) => middle(this.bodies[block].lastElementChild);
+      const end = (block) => middle(this.bodies[block].firstElementChild);
+      const draw_at = () => {
+        const margin = `${causal.arcs.draw(this.svg, this.part.edges, start, end) + 4}px`;
+        const is_same = this.table.style.marginLeft === margin;
+        this.table.style.marginLeft = margin;
+        return is_same;
+      };
+      if (!draw_at()) draw_at(); // lines of the source may wrap elsewhere now
       this.svg.setAttribute("height", this.table.offsetHeight);
     }
 

@@ -24,10 +24,13 @@ causal.interval = ([low, high]) => `[${(100 * low).toFixed(1)}, ${(100 * high).t
 
 causal.grouped = (number) => Math.round(number).toLocaleString("en-US");
 
+// With three digits.
+causal.three = (number) => String(Number(number.toPrecision(3)));
+
 // As in the text reports: "2 min 3 s", "1.5 s", "12.5 ms".
 causal.duration = (nanoseconds) => {
   const seconds = nanoseconds / 1e9;
-  const three = (number) => String(Number(number.toPrecision(3)));
+  const { three } = causal;
   if (seconds >= 90) return `${Math.floor(Math.round(seconds) / 60)} min ${Math.round(seconds) % 60} s`;
   if (seconds >= 1) return `${seconds.toFixed(1)} s`;
   if (seconds >= 1e-3) return `${three(seconds * 1e3)} ms`;
