@@ -10,6 +10,7 @@
 #include "controller/callpath/analysis/present.h"
 #include "controller/report/callpath/head.h"
 #include "controller/report/callpath/render.h"
+#include "controller/report/continuous/calc_model.h"
 #include "controller/report/page/assets.h"
 #include "tests/support/golden.h"
 #include "tests/unit/callpath/recordings.h"
@@ -34,6 +35,29 @@ std::string data_of(const std::string& html) {
 
 callpath::Profile small_profile() {
   return causalctl::callpath::present(std::array{causalctl::callpath::small_recording()});
+}
+
+// A loop of one block.
+continuous::Calc small_calc(const std::string& name) {
+  continuous::Calc calc;
+  calc.host = calc.function = calc.image = name;
+  calc.epochs = {{1, name, name, name, 1}};
+  continuous::CalcPart part;
+  part.instructions = {{16, name, name, name, 1, 1.0, {1, 0.5, 1}, "d"}};
+  part.blocks = {{0, 1, 1.0, {1, 0.5, 1}, 0}};
+  part.edges = {{0, 0, 1}};
+  calc.parts = {part};
+  calc.warnings = {name};
+  return calc;
+}
+
+struct HtmlPage {
+  std::string html;
+  std::string folder;  // of its assets, besides those of the shell
+};
+std::vector<HtmlPage> small_pages() {
+  return {{callpath::render_html(small_profile()), "callpath/"},
+          {continuous::render_html(small_calc("loop")), "continuous/"}};
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -178,17 +202,7 @@ TEST_CASE("no name can leave the place in which it stands", "[report][callpath][
                                  "a\xff\xc3(\x01\x1b[31m\n\x7f",
                                  "\xe2\x80\xa8\xe2\x80\xa9",
                                  "]]>&lt;/script&gt;"};
-  const std::string harmless = callpath::render_html(small_profile());
-  for (const std::string& text : hostile) {
-    callpath::Profile profile = small_profile();
-    profile.program = profile.host = "/" + text;
-    profile.notes = profile.warnings = {text};
-    for (callpath::Column& column : profile.columns) column.title = text;
-    for (callpath::Frame& frame : profile.frames) {
-      frame.function = frame.file = frame.module = text + frame.function;
-    }
-    const std::string html = callpath::render_html(profile);
-    INFO(text);
+  const auto check = [](const std::string& html, const std::string& harmless) {
     CHECK(json::parse(data_of(html)).is_object());
     CHECK_THAT(data_of(html), !Contains("<"));
     for (const char* tag : {"<script", "</script", "<img", "<!--"}) {
@@ -199,27 +213,44 @@ TEST_CASE("no name can leave the place in which it stands", "[report][callpath][
     }));
     // It is UTF-8, or this throws.
     CHECK_NOTHROW(json(html).dump());
+  };
+  const std::vector<HtmlPage> harmless = small_pages();
+  for (const std::string& text : hostile) {
+    callpath::Profile profile = small_profile();
+    profile.program = profile.host = "/" + text;
+    profile.notes = profile.warnings = {text};
+    for (callpath::Column& column : profile.columns) column.title = text;
+    for (callpath::Frame& frame : profile.frames) {
+      frame.function = frame.file = frame.module = text + frame.function;
+    }
+    INFO(text);
+    check(callpath::render_html(profile), harmless[0].html);
+    check(continuous::render_html(small_calc(text)), harmless[1].html);
   }
 }
 
 TEST_CASE("a page lets only its own scripts and styles count, and loads nothing",
           "[report][callpath][page]") {
-  const std::string html = callpath::render_html(small_profile());
-  const std::string policy =
-      between(html, "<meta http-equiv=\"Content-Security-Policy\" content=\"", "\">");
-  CHECK_THAT(policy, Contains("default-src 'none'"));
-  for (const page::Asset& asset : page::all_assets()) {
-    if (asset.name.ends_with(".html")) continue;
-    INFO(asset.name);
-    const std::string element = asset.name.ends_with(".js") ? "script" : "style";
-    CHECK_THAT(policy, Contains("'sha256-" + std::string(asset.sha256) + "'"));
-    CHECK_THAT(html,
-               Contains("<" + element + ">" + std::string(asset.text) + "</" + element + ">"));
+  for (const auto& [html, folder] : small_pages()) {
+    const std::string policy =
+        between(html, "<meta http-equiv=\"Content-Security-Policy\" content=\"", "\">");
+    CHECK_THAT(policy, Contains("default-src 'none'"));
+    for (const page::Asset& asset : page::all_assets()) {
+      if (asset.name.ends_with(".html")) continue;
+      INFO(asset.name << " in a page of " << folder);
+      const bool is_own = asset.name.starts_with("page/") || asset.name.starts_with(folder);
+      const std::string element = asset.name.ends_with(".js") ? "script" : "style";
+      const std::string whole =
+          "<" + element + ">" + std::string(asset.text) + "</" + element + ">";
+      CHECK((policy.find("'sha256-" + std::string(asset.sha256) + "'") != std::string::npos) ==
+            is_own);
+      CHECK((html.find(whole) != std::string::npos) == is_own);
+    }
+    const std::regex loads(R"(<(link|iframe|object|embed|base|form)\b|\bsrc=|@import|url\()",
+                           std::regex::icase);
+    CHECK_FALSE(std::regex_search(between(html, "<style>", "</style>"), loads));
+    CHECK_FALSE(std::regex_search(between(html, "</style>", "<script"), loads));
   }
-  const std::regex loads(R"(<(link|iframe|object|embed|base|form)\b|\bsrc=|@import|url\()",
-                         std::regex::icase);
-  CHECK_FALSE(std::regex_search(between(html, "<style>", "</style>"), loads));
-  CHECK_FALSE(std::regex_search(between(html, "</style>", "<script"), loads));
 }
 
 TEST_CASE("a page of nothing is a page", "[report][callpath][page]") {
