@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -87,7 +86,8 @@ model::CausalProfile causal_profile(const causal::RunGroup& group, bool same_bui
     const report::Verdict verdict =
         unit.everybodys_caller ? report::Verdict::not_enough_data : unit.verdict;
     profile.units.push_back({unit.unit, unit.is_line, unit.function, unit.file, unit.line,
-                             unit.module, unit.slope, static_cast<model::UnitVerdict>(verdict)});
+                             unit.module, unit.slope, static_cast<model::UnitVerdict>(verdict),
+                             unit.samples, unit.in_own_code});
   }
   if (call_paths > 0) {
     profile.notes.push_back(fmt::format(

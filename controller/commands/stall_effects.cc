@@ -80,14 +80,18 @@ std::optional<view::StallEffect> StallEffects::of(const continuous::Image& image
   }
   const auto number = static_cast<std::size_t>(unit_at_.at({image.path, image.build_id, *at}));
   const paths::CausalUnit& unit = causal_.units[number];
-  if (!paths::has_verdict(unit)) {
+  if (!paths::has_verdict(unit) || unit.in_own_code == 0) {
     uncertain_ns_ += stalled_ns;
     return std::nullopt;
   }
   known_ns_ += stalled_ns;
   const UnitTime& time = units_[number];
-  const Interval of_unit =
+  // The unit's time in the causal profile is also that of the kernel and of other code on its
+  // behalf. Here it is that of its own instructions.
+  const Interval of_own =
       interval_of_share(std::min(1.0, stalled_ns / time.ns), time.samples * worth);
+  const Interval own = share_with_interval(std::min(unit.in_own_code, unit.samples), unit.samples);
+  const Interval of_unit = paths::product(of_own, own);
   return view::StallEffect{unit.name, of_unit, paths::product(*unit.slope, of_unit)};
 }
 

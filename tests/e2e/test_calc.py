@@ -294,7 +294,7 @@ def test_the_page_shows_code_and_where_blocks_lead(options, recorded):
         assert page.complaints() == []
 
 
-def causal_log(folder, gains, build_id=""):
+def causal_log(folder, gains, build_id="", own_code=1.0):
     """Writes an experiment log in which a round takes so much less time if the function is twice as fast."""
     lines = [{"type": "run", "version": 1, "run": "r", "host": "h", "pid": 1, "executable": str(folder / "program"),
               "build_id": build_id, "started_ns": 1, "config": {"scope": {"unit": "function"}}, "seed": 1}]
@@ -307,6 +307,11 @@ def causal_log(folder, gains, build_id=""):
                       "wall_ns": 5 * 10**8, "delay_ns": 0, "effective_ns": 5 * 10**8, "samples": 100,
                       "throughput": [{"name": "round_done", "visits": 501, "first_ns": 0,
                                       "last_ns": int(500 * period_ns)}], "latency": []})
+    for unit in gains:
+        lines.append({"type": "samples", "run": "r", "unit": unit, "kind": "function", "function": unit,
+                      "file": str(folder / "program.c"), "count": 4000 * len(gains), "baseline_count": 2000 * len(gains),
+                      "inherited": 0, "in_own_code": int(4000 * len(gains) * own_code)})
+    lines.append({"type": "end", "run": "r", "reason": "duration", "wall_ns": 10**11})
     (folder / "profile.jsonl").write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
 
 
@@ -343,6 +348,14 @@ def test_stalls_by_what_the_program_would_gain(options, recorded):
     causal_log(recorded, {"chase": 0, "multiply": 0.25}, "99")
     (note,) = table("--causal", "profile.jsonl")["effects"]["notes"]
     assert "another build" in note, note
+    # A fifth of a unit's time is in its own code, and the rest in the kernel: so much less is gained.
+    causal_log(recorded, {"chase": 0, "multiply": 0.25}, own_code=0.2)
+    in_part = [row for row in table("--causal", "profile.jsonl")["rows"] if row["effect"]["unit"] == "multiply"]
+    assert sum(row["effect"]["gain"] for row in in_part) == pytest.approx(0.1, abs=0.01), in_part
+    # A log that does not tell.
+    causal_log(recorded, {"chase": 0, "multiply": 0.25}, own_code=0)
+    untold = table("--causal", "profile.jsonl")
+    assert untold["rows"] == [] and untold["effects"]["certain"] == 0 and untold["effects"]["uncertain"] > 0.8, untold
 
 
 REPEATED = """

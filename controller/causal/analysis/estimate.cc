@@ -85,6 +85,7 @@ UnitResult result_of(const UnitTotals& totals, const CleanUnit& unit, const Poin
   result.unit = totals.unit.name;
   result.is_line = totals.unit.is_line;
   result.is_path = !totals.unit.path.empty();
+  result.in_own_code = totals.in_own_code;
   result.in_callee = totals.in_callee;
   result.unknown_callers = totals.unknown_callers;
   result.module = totals.unit.module;

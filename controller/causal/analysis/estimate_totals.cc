@@ -71,6 +71,7 @@ void add_presence(const Run& run, Totals& totals) {
     unit.samples += samples.count;
     unit.inherited += samples.inherited;
     unit.by_one_call += samples.by_one_call;
+    unit.in_own_code += samples.in_own_code;
     unit.in_callee += samples.in_callee;
     unit.unknown_callers += samples.unknown_callers;
     const auto in_baselines = static_cast<double>(samples.baseline_count);

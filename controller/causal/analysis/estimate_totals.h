@@ -33,6 +33,7 @@ struct UnitTotals {
   std::uint64_t samples = 0;      // over whole runs whose samples are known
   std::uint64_t inherited = 0;    // those that it got as the caller of code out of scope
   std::uint64_t by_one_call = 0;  // those of `inherited` in which the calls below it were the same
+  std::uint64_t in_own_code = 0;  // of `samples`, as in UnitSamples
   std::uint64_t in_callee = 0;    // of a call path, as in UnitSamples
   std::uint64_t unknown_callers = 0;  // the same
   std::uint64_t samples_in_all = 0;   // in all experiments of the unit, those of cut-off runs too

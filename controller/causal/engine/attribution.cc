@@ -145,7 +145,7 @@ bool Attribution::needs_callers(const perf::SampleEvent& sample, const Known* ow
 }
 
 Attribution::Waiting Attribution::waiting_of(const perf::SampleEvent& sample) {
-  Waiting waiting{{sample.callers}};
+  Waiting waiting{{sample.callers}, sample.in_kernel};
   waiting.calls.certain = false;
   find_spots(waiting.calls, 1);
   const auto& spots = waiting.calls.spots;
@@ -191,7 +191,7 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
   if (charge.outcome == Outcome::pending) {
     keep(std::move(waiting));
   } else {
-    count(charge, waiting.calls);
+    count(charge, waiting);
   }
   return charge;
 }
@@ -240,7 +240,8 @@ void Attribution::count_cut_off(const Known& own) {
   ++cut_off_[own.place];
 }
 
-void Attribution::count(const Charge& charge, const Calls& calls) {
+void Attribution::count(const Charge& charge, const Waiting& sample) {
+  const Calls& calls = sample.calls;
   const auto own = calls.spots.empty() ? known_.end() : known_.find(calls.spots.front());
   const bool own_unit = own != known_.end() && own->second.unit;
   if (own != known_.end() && !own_unit) ++elsewhere_[own->second.place];
@@ -257,6 +258,8 @@ void Attribution::count(const Charge& charge, const Calls& calls) {
   if (!own_unit) {
     ++inherited_[charge.unit];
     calls_below_[charge.unit].count(calls.chain, charge.depth);
+  } else if (!sample.in_kernel && charge.depth == 0) {
+    ++in_own_code_[charge.unit];
   }
   if (charge.in_callee) path_->count(charge.path);
   recent_.push_back(charge.unit);
@@ -281,6 +284,7 @@ void Attribution::add_unit(Unit unit) {
   units_.push_back(std::move(unit));
   counts_.push_back(0);
   inherited_.push_back(0);
+  in_own_code_.push_back(0);
   calls_below_.emplace_back();
 }
 
@@ -322,7 +326,7 @@ void Attribution::absorb() {
     if (charge.outcome == Outcome::pending) {
       pending_.push_back(std::move(each));
     } else {
-      count(charge, each.calls);
+      count(charge, each);
     }
   }
 }
@@ -338,7 +342,8 @@ void Attribution::call_path(CallPath path) {
 std::vector<UnitSamples> Attribution::samples() const {
   std::vector<UnitSamples> all;
   for (UnitId id = 0; id < units_.size(); ++id) {
-    all.push_back({units_[id], counts_[id], 0, inherited_[id], calls_below_[id].most()});
+    all.push_back(
+        {units_[id], counts_[id], 0, inherited_[id], calls_below_[id].most(), in_own_code_[id]});
     if (!path_ || path_->id() != id) continue;
     all.back().in_callee = path_->counts().in_callee;
     all.back().unknown_callers = path_->counts().unknown_callers;

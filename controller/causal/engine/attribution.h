@@ -170,6 +170,7 @@ class Attribution {
   // A sample that is counted once its places are known.
   struct Waiting {
     Calls calls;
+    bool in_kernel = false;
     bool compared = false;               // it is one of caller_check()
     std::optional<Calls> by_pointers{};  // set if it is, and `calls` was unwound
   };
@@ -187,7 +188,7 @@ class Attribution {
   void ask(Address address, const symbols::CodeSpot& spot);
   symbols::CodeSpot answered_spot(Address address);
   Known known_of(const symbols::Location& location);
-  void count(const Charge& charge, const Calls& calls);
+  void count(const Charge& charge, const Waiting& sample);
   void count_cut_off(const Known& own);
   void count_watched(const perf::SampleEvent& sample);
   std::optional<UnitId> named(const std::string& name) const;
@@ -209,8 +210,9 @@ class Attribution {
   std::deque<Waiting> pending_;
   std::vector<Unit> units_;
   std::vector<std::uint64_t> counts_;
-  std::vector<std::uint64_t> inherited_;  // by unit
-  std::vector<CallsBelow> calls_below_;   // by unit
+  std::vector<std::uint64_t> inherited_;    // by unit
+  std::vector<std::uint64_t> in_own_code_;  // likewise
+  std::vector<CallsBelow> calls_below_;     // by unit
   std::map<std::string, std::uint64_t> elsewhere_;
   std::map<std::string, std::uint64_t> cut_off_in_;
   std::map<std::string, std::uint64_t> nameless_in_;

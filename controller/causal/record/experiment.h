@@ -101,6 +101,7 @@ struct UnitSamples {
   // Those of `inherited` in which the calls below the unit were the ones that most often are: many
   // of them tell of a call that does not return.
   std::uint64_t by_one_call = 0;
+  std::uint64_t in_own_code = 0;  // those of `count` at the unit's instructions, in user code
   // Of a call path: the samples of its callee on any path, and those of them whose callers are not
   // known.
   std::uint64_t in_callee = 0;
@@ -112,6 +113,7 @@ struct UnitSamples {
                       Field("baseline_count", &UnitSamples::baseline_count),
                       Field("inherited", &UnitSamples::inherited),
                       Field("by_one_call", &UnitSamples::by_one_call, kIfSet),
+                      Field("in_own_code", &UnitSamples::in_own_code, kIfSet),
                       Field("in_callee", &UnitSamples::in_callee, kIfSet),
                       Field("unknown_callers", &UnitSamples::unknown_callers, kIfSet)};
   }

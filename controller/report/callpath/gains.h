@@ -32,6 +32,8 @@ struct CausalUnit {
   std::string module;             // file name of the binary; empty if not known
   std::optional<Interval> slope;  // gain of the program for a gain of the unit
   UnitVerdict verdict = UnitVerdict::not_enough_data;
+  std::uint64_t samples = 0;      // of the causal profile
+  std::uint64_t in_own_code = 0;  // those of them in user code of the unit; 0: not known
 };
 
 // Whether something certain is known of it.

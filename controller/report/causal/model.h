@@ -137,6 +137,9 @@ struct UnitResult {
   std::string file;
   int line = 0;
   std::uint64_t samples = 0;
+  // Those of them at its own instructions in user code, and not in what these call or in the
+  // kernel; 0 if the log does not tell.
+  std::uint64_t in_own_code = 0;
   // Of a call path: the samples of its callee on any path, and those of them whose callers are not
   // known. These are not in the unit.
   std::uint64_t in_callee = 0;

@@ -327,6 +327,24 @@ TEST_CASE("the calls below a caller tell whether one of them never returns", "[c
   CHECK(of("a.c:50").by_one_call == 15);
   CHECK(of("a.c:1").inherited == 10);
   CHECK(of("a.c:1").by_one_call == 0);
+  CHECK(of("a.c:1").in_own_code == 0);
+}
+
+TEST_CASE("samples in a unit's own user code are told from those in the kernel", "[causal]") {
+  Attribution attribution(std::make_unique<ALibrary>(), nullptr);
+  for (int round = 0; round < 6; ++round) {  // the answers are there in the last rounds
+    perf::SampleEvent sample;
+    sample.callers = round < 2 ? std::vector<Address>{100, 2} : std::vector<Address>{1};
+    sample.in_kernel = round == 5;
+    attribution.charge(sample);
+    attribution.absorb();
+  }
+  for (int i = 0; i < 3; ++i) attribution.absorb();
+  REQUIRE(attribution.pending() == 0);
+  const UnitSamples samples = attribution.samples().at(attribution.find("a.c:1").value());
+  CHECK(samples.count == 6);
+  CHECK(samples.inherited == 2);
+  CHECK(samples.in_own_code == 3);
 }
 
 TEST_CASE("samples out of scope are counted by binary, whoever is charged", "[causal]") {
