@@ -179,10 +179,9 @@ EventBatch Session::drain(Nanoseconds now_ns) {
   const bool is_due = lost_since_scan_ || may_be_over || now_ns >= next_scan_ns_;
   if (is_due && now_ns >= scan_rests_until_ns_) rescan(now_ns);
   leave_cores_if_throttled();
-  const bool has_copies = interrupted_ && plan_.sampling.stack_bytes > 0;
-  const bool has_stacks = plan_.leaving || sampled_hits_ || has_copies;
+  const bool has_stacks = plan_.leaving || sampled_hits_ || copies_interrupted();
   EventBatch batch = merger_.take_until(now_ns - (has_stacks ? kGuardOfStacks : kGuard));
-  if (has_copies) complete_samples(batch, now_ns - kLongestUnknown);
+  if (copies_interrupted()) complete_samples(batch, now_ns - kLongestUnknown);
   if (!left_threads_.empty()) drop_of_left(batch, now_ns - kLongestUnknown);
   return batch;
 }

@@ -202,6 +202,7 @@ class Session final : public EventSource {
   bool samples_wakers() const;  // by an event of each thread
   void open_scheduler();
   void open_interrupted();
+  bool copies_interrupted() const { return interrupted_ && plan_.sampling.stack_bytes > 0; }
   void complete_samples(EventBatch& batch, Nanoseconds older_than_ns);
   void open_tasks();
   void reopen_tasks();

@@ -32,8 +32,8 @@ void Session::use_threads(const std::string& why) {
 void Session::open_cores() {
   try {
     for (const Pid process : set_->present()) (void)namespace_of_numbers(process);
-    const bool has_copies = interrupted_ && plan_.sampling.stack_bytes > 0;
-    const auto program = has_copies ? std::optional(interrupted_->program_of_core()) : std::nullopt;
+    const auto program =
+        copies_interrupted() ? std::optional(interrupted_->program_of_core()) : std::nullopt;
     cores_.emplace(*process_bits(), plan_.sampling, lockable_pages_, random_(), program);
     if (plan_.running && plan_.sampling_on) cores_->enable(true);
   } catch (const Error& error) {  // the target is in another pid namespace, or a limit is reached

@@ -52,8 +52,8 @@ struct StackMemory {
   StackCopies copies() const;
 };
 // Sets the sizes of its maps, before it is loaded. Returns the number of pieces for each core, a
-// power of two, as `most` must be, and not above that. A core with fewer than a copy may
-// pieces copies nothing.
+// power of two, as `most` must be, and not above that. A core with fewer
+// pieces than a copy may have copies nothing.
 std::uint32_t size_stack_maps(bpf_map* rings, bpf_map* pieces, std::uint32_t most = STACK_PIECES);
 StackMemory memory_of_stacks(bpf_map* rings, bpf_map* pieces);  // once it is loaded
 

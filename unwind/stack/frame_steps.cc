@@ -46,8 +46,8 @@ FrameStep FrameSteps::from(const FramePosition& at, const CodeFacts& facts, Fram
 // have that of another stack.
 FrameStep FrameSteps::cut_off(Address address) const {
   const bool on_stack = address >= stack_.sp() && address - stack_.sp() < kLargestUserStack;
-  const bool is_of_copy = on_stack && !stack_.left() && !stack_.crossed();
-  return ended(is_of_copy ? ChainEnd::copy_short : ChainEnd::unreadable);
+  const bool is_short = on_stack && stack_.is_on_own_stack();
+  return ended(is_short ? ChainEnd::copy_short : ChainEnd::unreadable);
 }
 
 FrameStep FrameSteps::by_rule(const FramePosition& at, const FrameRule& rule) {
@@ -87,7 +87,7 @@ FrameStep FrameSteps::by_libunwind(FrameBase& base) {
   const auto found = steps.size() == base.steps ? steps.back() : LibunwindSteps::Step();
   if (found.outcome == LibunwindSteps::Outcome::outermost) return ended(ChainEnd::outermost);
   if (found.outcome == LibunwindSteps::Outcome::failed) {
-    const bool is_short = stack_.failed_live() && !stack_.left() && !stack_.crossed();
+    const bool is_short = stack_.failed_live() && stack_.is_on_own_stack();
     return ended(is_short ? ChainEnd::copy_short : ChainEnd::unreadable);
   }
   FrameStep step;

@@ -66,8 +66,9 @@ class SampledStack {
       left_ = !still_;
     }
   }
-  bool left() const { return left_; }
   bool crossed() const { return crossed_; }  // to the copy of what was interrupted
+  // Whether the chain is still on the stack of the sample, of which a longer copy would have more.
+  bool is_on_own_stack() const { return !left_ && !crossed_; }
   // Returns whether what was read from outside can be believed: the last return address of the copy
   // is still in its place.
   bool is_still_unchanged();

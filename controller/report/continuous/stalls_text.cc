@@ -47,10 +47,8 @@ void add_legend(const StallTable& table, std::size_t rows, Text& text) {
 void add_effect_head(const EffectHead& effects, Text& text) {
   text.paragraph(fmt::format(
       "gain: the part of the time for each {} of {} that would go if the instruction did not wait. "
-      "Of the "
-      "time in stalls, {} % is in units of which the causal profile is certain, {} % in others, "
-      "and {} % in "
-      "code of which it says nothing",
+      "Of the time in stalls, {} % is in units of which the causal profile is certain, {} % in "
+      "others, and {} % in code of which it says nothing",
       printable(effects.point), printable(base_name(effects.program)), percent(effects.certain),
       percent(effects.uncertain), percent(effects.elsewhere)));
 }

@@ -72,6 +72,17 @@ struct Stack {
     registers.values[PERF_REG_X86_BP] = 1;
   }
   Address address(std::size_t index) const { return reinterpret_cast<Address>(&words[index]); }
+  // Makes it that of a signal's handler, which has interrupted two calls on the other stack, from
+  // its word 150 on.
+  void interrupts(Stack& other) {
+    words[0] = at(chain_test_signal_return);
+    other.words[150] = at(chain_test_pushes_returns);
+    other.words[152] = at(chain_test_root_returns);
+    ucontext_t context{};
+    context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(at(chain_test_leaf));
+    context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(other.address(150));
+    std::memcpy(&words[1], &context, sizeof(context.uc_mcontext.gregs) + 40);
+  }
   Chain chain(std::size_t copied = 256, std::size_t depth = 16) const {
     Unwinder unwinder(getpid());
     return unwinder.unwind_chain(registers, std::as_bytes(std::span(words).first(copied)), depth);
@@ -144,16 +155,10 @@ TEST_CASE("Nothing is read from a stack whose calls have returned meanwhile", "[
 
 TEST_CASE("A chain goes on below a signal", "[unwind]") {
   Stack handler(at(chain_test_leaf));
-  handler.words[0] = at(chain_test_signal_return);
   Stack other(0);
   const bool alternate = GENERATE(false, true);
   Stack& interrupted = alternate ? other : handler;
-  interrupted.words[150] = at(chain_test_pushes_returns);
-  interrupted.words[152] = at(chain_test_root_returns);
-  ucontext_t context{};
-  context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(at(chain_test_leaf));
-  context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(interrupted.address(150));
-  std::memcpy(&handler.words[1], &context, sizeof(context.uc_mcontext.gregs) + 40);
+  handler.interrupts(interrupted);
   const Chain chain = handler.chain();
   CHECK(chain.from_copy);
   REQUIRE(chain.frames.size() == (alternate ? 3 : 5));
@@ -168,13 +173,7 @@ TEST_CASE("A chain goes on below a signal", "[unwind]") {
 
 TEST_CASE("A copy of what a handler has interrupted is followed", "[unwind]") {
   Stack handler(at(chain_test_leaf)), other(0);
-  handler.words[0] = at(chain_test_signal_return);
-  other.words[150] = at(chain_test_pushes_returns);
-  other.words[152] = at(chain_test_root_returns);
-  ucontext_t context{};
-  context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(at(chain_test_leaf));
-  context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(other.address(150));
-  std::memcpy(&handler.words[1], &context, sizeof(context.uc_mcontext.gregs) + 40);
+  handler.interrupts(other);
 
   const std::size_t copied = GENERATE(1, 2, 100);
   const auto words = std::vector(&other.words[150], &other.words[150] + copied);
@@ -188,7 +187,8 @@ TEST_CASE("A copy of what a handler has interrupted is followed", "[unwind]") {
   REQUIRE(chain.frames.size() == (is_whole ? 5 : 4));
   CHECK(chain.frames[3].ip == at(chain_test_pushes_returns));
   CHECK(chain.from_copy == (copied == 100));
-  CHECK(chain.complete() == is_whole);
+  // A longer copy of the handler's stack would not help.
+  CHECK(chain.end == (is_whole ? ChainEnd::outermost : ChainEnd::unreadable));
 }
 
 TEST_CASE("libunwind follows what the rules cannot say", "[unwind]") {
