@@ -158,7 +158,9 @@ void add_experiment(std::vector<Setting>& rows) {
           {{experiments, 4, "--min-visits", "experiments grow until they have so many visits [5]"}})
       .add("speedups", &Experiment::speedups_percent, Speedups())
       .add("baseline_share", &Experiment::baseline_share, Percent(0.05, 0.95))
-      .add("pace_test", &Experiment::pace_test, Flag(true))
+      .add("pace_test", &Experiment::pace_test, Flag(true, false),
+           {{points, 4, "--closed-loop",
+             "requests wait for answers (a closed loop): their pace is not tested"}})
       .add("seed", &Experiment::seed, Seed(),
            {{experiments, 8, "--seed", "makes the plan repeatable; default: random, recorded"}})
       .add("fixed", &Experiment::fixed_unit, Text(),

@@ -65,13 +65,15 @@ struct Flag : Kind {
   using Value = bool;
   static constexpr Shape kShape = Shape::flag;
   std::optional<bool> implied;  // the value that the log leaves out
+  bool given;                   // the value that the option stands for
 
-  explicit Flag(std::optional<bool> left_out = {}) : implied(left_out) {}
+  explicit Flag(std::optional<bool> left_out = {}, bool by_option = true)
+      : implied(left_out), given(by_option) {}
   static void read(const toml::node& node, Faults& faults, bool& into) {
     if (!node.is_boolean()) faults.must_be(node, "true or false");
     into = node.value_or(false);
   }
-  static void parse(const std::string&, std::string_view, bool& into) { into = true; }
+  void parse(const std::string&, std::string_view, bool& into) const { into = given; }
   Json print(bool value) const { return value == implied ? Json() : Json(value); }
 };
 

@@ -12,7 +12,7 @@ def figure1(name="figure1", directory="{targets}"):
 
 FIGURE1 = figure1()
 A_LINE = f"figure1.c:{line_of('figure1.c', 'x < iterations')}"
-NO_PACE_TEST = ("--set", "experiment.pace_test=false")
+NO_PACE_TEST = ("--closed-loop",)
 SHORT = ("--experiment", "200ms", "--period", "4ms", "--pause-cost", "150us", *NO_PACE_TEST)
 
 # Until something else ends it, which on an overloaded machine may take as long as during.PATIENCE.

@@ -213,7 +213,7 @@ def attach(*options, duration=ENDLESS, point="round_done", fixed="hot_work"):
     full_rate = halved(fixed) if fixed else ()
     return ("attach", "{pid}", "--progress", point, "--duration", duration, "--experiment", "100ms",
             "--min-visits", "1", "--period", "1ms", "--pause-cost", "150us", "--unit", "function",
-            "--set", "experiment.pace_test=false", *full_rate, "--format", "json", "-o", "{log}", *options)
+            "--closed-loop", *full_rate, "--format", "json", "-o", "{log}", *options)
 
 
 def states(state, *options, program=STATES):

@@ -20,7 +20,7 @@ def spin(tmp_path_factory):
 
 
 def attach(target, log, *more):
-    return ["attach", target.pid, "--progress", "item_done", "--set", "experiment.pace_test=false",
+    return ["attach", target.pid, "--progress", "item_done", "--closed-loop",
             "--pause-cost", "100us", "-o", log, *more]
 
 

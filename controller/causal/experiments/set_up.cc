@@ -167,7 +167,7 @@ void SetUp::leave_pace_open(std::string_view why, std::string_view advice) const
     run.warnings.push_back(fmt::format(
         "could not determine whether {} waits for the program or comes at its own pace ({}). The "
         "intervals cover both cases, so also that nothing is gained. If you know that its source "
-        "waits for answers, set experiment.pace_test = false; or profile {}",
+        "waits for answers, give --closed-loop; or profile {}",
         point.name, why, advice));
   }
 }
