@@ -245,8 +245,18 @@ std::vector<std::string> words_of(Pid pid) {
 
 std::string executable(Pid pid) {
   std::string path(PATH_MAX, '\0');
-  const auto length = readlink(fmt::format("/proc/{}/exe", pid).c_str(), path.data(), path.size());
-  path.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  const auto read_link = [&path](const std::string& link) {
+    const auto length = readlink(link.c_str(), path.data(), path.size());
+    return length > 0 ? static_cast<std::size_t>(length) : 0;
+  };
+  std::size_t length = read_link(fmt::format("/proc/{}/exe", pid));
+  if (length == 0) {  // its first thread may have ended while others go on
+    for (const Tid tid : threads(pid)) {
+      length = std::max(length, read_link(fmt::format("/proc/{}/task/{}/exe", pid, tid)));
+      if (length > 0) break;
+    }
+  }
+  path.resize(length);
   path.resize(without_deleted(path).size());
   return path;
 }

@@ -8,10 +8,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -19,8 +16,8 @@
 #include "controller/base/ends.h"
 #include "controller/base/helper_process.h"
 #include "controller/base/log.h"
+#include "controller/base/scratch_folder.h"
 #include "controller/base/signal_state.h"
-#include "controller/base/temporary_folder.h"
 #include "controller/commands/launched.h"
 #include "controller/commands/left_behind.h"
 #include "controller/commands/lost_rights.h"
@@ -31,37 +28,9 @@
 namespace causalctl::commands {
 namespace {
 
+constexpr const char* kRunLog = "run.jsonl";
 constexpr Nanoseconds kPollEvery = 5 * kMillisecond;
 constexpr Nanoseconds kEndPatience = 2 * kSecond;  // wait for the exit status after the last event
-
-// A directory of our own, removed with what is in it.
-class Scratch {
- public:
-  Scratch() {
-    const std::string directory = temporary_folder();
-    std::string pattern = directory + "/causalctl-XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr) {
-      throw Error::from_errno(
-          fmt::format("no directory for the logs of runs can be made in {}", directory), errno,
-          "set TMPDIR to a directory in which you may write");
-    }
-    path_ = pattern;
-  }
-  ~Scratch() { remove(); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  std::string log() const { return path_ / "run.jsonl"; }
-
- private:
-  void remove() const {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  std::filesystem::path path_;
-  AtEnd removal_{[this] { remove(); }};
-};
 
 // Returns nullopt if it has not ended, as a program that executed another one.
 std::optional<int> status_of(tracee::Guardian& guardian) {
@@ -106,12 +75,12 @@ EndReason watch(const config::Config& config, const ConsoleOptions& console,
 // otherwise ends it. Errors leave through main(), which prints them.
 void watch_once(config::Config config, const ConsoleOptions& console,
                 const causal::PlannedExecution& planned, std::optional<Nanoseconds> pause_cost_ns,
-                const Scratch& scratch, const Channel& to_parent) {
+                const ScratchFolder& scratch, const Channel& to_parent) {
   begin_taking_signals();
   const Interrupts interrupts;  // so that a run that is interrupted early is told, too
   config.progress.end_to_end = false;
   config.progress.throughput = {causal::kEndPoint};
-  causal::LogWriter log(scratch.log());
+  causal::LogWriter log(scratch.file(kRunLog));
   LeftBehind left;
   tracee::Guardian guardian;
   const Pid pid = guardian.launch(launch_of(config.target));
@@ -137,7 +106,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
 causal::Execution execute(const config::Config& config, const ConsoleOptions& console,
                           const causal::PlannedExecution& planned,
                           std::optional<Nanoseconds> pause_cost_ns) {
-  const Scratch scratch;
+  const ScratchFolder scratch("the logs of runs");
   HelperProcess watcher("the process of a run", [&](Channel& parent, Pid controller) {
     end_with(controller, SIGTERM);
     watch_once(config, console, planned, pause_cost_ns, scratch, parent);
@@ -154,7 +123,7 @@ causal::Execution execute(const config::Config& config, const ConsoleOptions& co
   execution.code =
       WIFEXITED(*ended) ? static_cast<ExitCode>(WEXITSTATUS(*ended)) : ExitCode::failed;
   if (execution.code != ExitCode::ok) return execution;
-  causal::ReadLog log = causal::read_logs({scratch.log()});
+  causal::ReadLog log = causal::read_logs({scratch.file(kRunLog)});
   INVARIANT(log.runs.size() == 1 && log.runs[0].experiments.size() == 1);
   execution.run = std::move(log.runs[0]);
   (void)watcher.channel().receive(execution.status, MSG_DONTWAIT);

@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <functional>
 #include <set>
-#include <string_view>
 
 #include "controller/base/paths.h"
-#include "controller/base/shell_quotes.h"
 #include "unwind/names/names.h"
 
 namespace causalctl::progress {
@@ -60,14 +57,6 @@ bool are_in_several_units(const std::vector<unwind::Place>& functions) {
 
 std::string nearest_clause(const std::vector<std::string>& names) {
   return names.empty() ? "" : fmt::format("; nearest: {}", fmt::join(names, ", "));
-}
-
-std::string in_shell_quotes(const std::string& text) {
-  constexpr std::string_view kPlain = "_:./+-@%,=";
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [&](char each) {
-    return std::isalnum(static_cast<unsigned char>(each)) != 0 || kPlain.find(each) != kPlain.npos;
-  });
-  return plain ? text : in_single_quotes(text);
 }
 
 std::vector<std::string> in_shell_quotes(std::vector<std::string> names) {

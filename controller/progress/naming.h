@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/shell_quotes.h"
 #include "unwind/names/symbolizer.h"
 
 namespace causalctl::progress {
@@ -27,9 +28,8 @@ bool are_in_several_units(const std::vector<unwind::Place>& functions);
 // Returns "; nearest: a, b", or "" if there is none.
 std::string nearest_clause(const std::vector<std::string>& names);
 
-// Returns the text as a shell takes it for one word: in quotes if it needs them.
-std::string in_shell_quotes(const std::string& text);
-// The same for names of functions, of which some have a remark in parentheses behind a blank
+using causalctl::in_shell_quotes;
+// Quotes names of functions for a shell, of which some have a remark in parentheses behind a blank
 // ("f (inlined: …)", as Symbolizer::similar_functions() gives them), which stay as they are.
 std::vector<std::string> in_shell_quotes(std::vector<std::string> names);
 

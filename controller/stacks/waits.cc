@@ -10,16 +10,10 @@
 #include <iterator>
 #include <string_view>
 
+#include "controller/base/system_calls.h"
+
 namespace causalctl::stacks {
 namespace {
-
-struct Call {
-  long number;
-  std::string_view name;
-};
-constexpr Call kCalls[] = {
-#include "controller/stacks/syscall_names.inc"
-};
 
 // Those that may block and have a descriptor as their first argument.
 constexpr long kOnDescriptor[] = {
@@ -40,10 +34,8 @@ bool has(const Numbers& numbers, long number) {
 }  // namespace
 
 std::string call_name(long number) {
-  const auto* found = std::find_if(std::begin(kCalls), std::end(kCalls),
-                                   [number](const Call& each) { return each.number == number; });
-  return found != std::end(kCalls) ? std::string(found->name)
-                                   : fmt::format("system call {}", number);
+  const std::string_view name = name_of_call(number);
+  return name.empty() ? fmt::format("system call {}", number) : std::string(name);
 }
 
 std::string text_of_wait(const procfs::OffCore& at, const DescriptorTarget& target) {

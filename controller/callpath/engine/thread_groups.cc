@@ -2,27 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
 #include "controller/base/base_name.h"
+#include "controller/base/language_runtime.h"
 #include "controller/callpath/record/limits.h"
 
 namespace causalctl::callpath {
 namespace {
 
-// Beginnings of the names of files that start threads for others.
-constexpr std::array<std::string_view, 9> kRuntimes = {"libc.so",   "libc-",   "libpthread",
-                                                       "libstdc++", "libc++",  "ld-linux",
-                                                       "ld-musl",   "libgomp", "libomp"};
-
 bool is_runtime(const Recording& recording, LocationId location) {
-  const Module& module = recording.modules.at(recording.locations.at(location).module);
-  const std::string_view name = base_name(module.path);
-  return std::any_of(kRuntimes.begin(), kRuntimes.end(),
-                     [&](std::string_view each) { return name.starts_with(each); });
+  return is_language_runtime(recording.modules.at(recording.locations.at(location).module).path);
 }
 
 }  // namespace

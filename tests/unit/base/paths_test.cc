@@ -30,6 +30,13 @@ TEST_CASE("Binaries match by path or file name", "[base]") {
   CHECK(path_matches("/usr/lib/libc.so.6", "lib/libc*"));
   CHECK_FALSE(path_matches("/usr/lib/libc.so.6", "ibc*"));
   CHECK(path_matches("[vdso]", "*vdso*"));
+  CHECK(path_matches("/lib/libz.so.1.2.13", "libz.so.1"));
+  CHECK(path_matches("/lib/libz.so.1.2.13", "libz.so"));
+  CHECK(path_matches("/lib/libz.so.1.2.13", "/lib/libz.so.1.2"));
+  CHECK_FALSE(path_matches("/lib/libz.so.1.2.13", "libz.so.1.1"));
+  CHECK_FALSE(path_matches("/lib/libz.so.12", "libz.so.1"));
+  CHECK_FALSE(path_matches("/lib/libz.so.1.bak", "libz.so.1"));
+  CHECK_FALSE(path_matches("/lib/xlibz.so.1.2.13", "libz.so.1"));
 }
 
 TEST_CASE("A binary's own name is no pattern", "[base]") {
