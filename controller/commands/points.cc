@@ -1,5 +1,6 @@
 // `causalctl points PID` lists what could serve as a progress point of this process, as SPECs to
-// paste: its USDT probes, and the functions and lines in which two seconds of samples fall.
+// paste: its system calls and USDT probes by their rates, and the functions and lines in which two
+// seconds of samples fall.
 //
 // Samples say where the time goes, not how often a function is called. A good progress point is
 // passed once per unit of work, and only the user knows which one that is. So functions are ranked
@@ -17,17 +18,20 @@
 #include <vector>
 
 #include "controller/base/base_name.h"
+#include "controller/base/duration.h"
 #include "controller/base/error.h"
 #include "controller/base/halt_text.h"
 #include "controller/base/printable.h"
 #include "controller/base/procfs.h"
 #include "controller/causal/analysis/start_up.h"
+#include "controller/commands/call_rates.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/options.h"
 #include "controller/commands/output.h"
 #include "controller/progress/boundary.h"
 #include "controller/progress/naming.h"
 #include "controller/progress/progress.h"
+#include "controller/report/text.h"
 #include "controller/session/sampled_chains.h"
 #include "controller/session/status_line.h"
 #include "controller/session/target_end.h"
@@ -236,6 +240,57 @@ std::string list_lines(const Findings& findings, Namer& namer, session::StatusLi
   return text;
 }
 
+std::string rated_line(const Rated& rated) {
+  return fmt::format("{:<48}  # {} a second\n", printable(progress::in_shell_quotes(rated.spec)),
+                     report::three_digits(rated.per_second));
+}
+
+// `rates`: outputs first.
+std::string list_calls(const std::vector<Rated>& rates, const std::string& obstacle) {
+  constexpr std::size_t most_others = 8;
+  std::string text = "\n# system calls that send or write something: one may be one unit of work\n";
+  if (!obstacle.empty()) return text + fmt::format("# not counted: {}\n", printable(obstacle));
+  const auto others = std::find_if_not(rates.begin(), rates.end(),
+                                       [](const Rated& each) { return each.is_output; });
+  for (auto each = rates.begin(); each != others; ++each) text += rated_line(*each);
+  if (others == rates.begin()) text += "# none\n";
+  if (others == rates.end()) return text;
+  text += "\n# other system calls\n";
+  const auto left = static_cast<std::size_t>(rates.end() - others);
+  for (std::size_t i = 0; i < std::min(most_others, left); ++i) text += rated_line(others[i]);
+  if (left > most_others) text += fmt::format("# {} more\n", left - most_others);
+  return text;
+}
+
+// Writes SPECs, after `#` if they are many.
+std::string list_specs(const std::vector<std::string>& specs) {
+  constexpr std::size_t few = 10;
+  std::string text;
+  for (const std::string& spec : specs) {
+    text += fmt::format("{}{}\n", specs.size() > few ? "#   " : "",
+                        printable(progress::in_shell_quotes(spec)));
+  }
+  return text;
+}
+
+std::string list_probes(Pid target, unwind::Symbolizer& symbolizer) {
+  const std::vector<progress::UsdtSpec> probes = progress::usdt_probes(target);
+  if (probes.empty()) return "\n# USDT probes\n# none\n";
+  const ProbeRates rates = rates_of_probes(target, symbolizer, probes);
+  std::string text;
+  if (!rates.fired.empty()) text += "\n# USDT probes that fire\n";
+  for (const Rated& each : rates.fired) text += rated_line(each);
+  if (!rates.silent.empty()) {
+    text += fmt::format("\n# USDT probes that did not fire in {}\n", duration(rates.watched_ns)) +
+            list_specs(rates.silent);
+  }
+  if (!rates.not_counted.empty()) {
+    text += fmt::format("\n# USDT probes that were not counted: {}\n", printable(rates.obstacle)) +
+            list_specs(rates.not_counted);
+  }
+  return text;
+}
+
 ExitCode run_points(Pid target) {
   session::require_program(target);
   session::StatusLine status(false);
@@ -243,23 +298,19 @@ ExitCode run_points(Pid target) {
       fmt::format("points of process {}: this takes a few seconds; Ctrl-C ends it", target));
   unwind::note_obstacle(target);
   unwind::Symbolizer symbolizer(target);
-  std::string text = fmt::format(
-      "# Progress points for process {}: pass one with --progress. The best one is passed once "
-      "per unit of work.\n\n# USDT probes\n",
-      target);
-  const auto probes = progress::usdt_probes(target);
-  for (const auto& probe : probes) {
-    const auto spec = fmt::format("usdt:{}:{}", probe.provider, probe.name);
-    text += printable(progress::in_shell_quotes(spec)) + "\n";
-  }
-  if (probes.empty()) text += "# none\n";
+  CallRates calls(target);
+  const Findings findings = sample(target, symbolizer, status);
+  const std::vector<Rated> rates = calls.take();
   const auto print = [&status](const std::string& part) {
     status.clear();
     write_output("", part);
   };
-  print(text);
-
-  const auto findings = sample(target, symbolizer, status);
+  print(fmt::format("# Progress points for process {}: pass one with --progress. The best one is "
+                    "passed once per unit of work, and less than some thousand times a second.\n",
+                    target) +
+        list_calls(rates, calls.obstacle()));
+  status.show("counting USDT probes");
+  print(list_probes(target, symbolizer));
   if (findings.samples == 0) {
     const session::TargetState state = session::state_of(target);
     const std::string halt = text_of_halt(state.stopped, state.frozen);

@@ -282,11 +282,7 @@ std::uint64_t semaphore_of(const std::vector<UsdtSite>& sites, const UsdtSpec& s
 // By uprobe, whose registration holds the semaphore up. Where uprobes do not work or are not
 // permitted, a probe without a semaphore is as well a place for a breakpoint.
 Armed Arming::usdt(const Point& point, const UsdtSpec& spec, std::uint32_t tag) {
-  const auto sites = usdt_sites(target_);
-  std::vector<std::uint64_t> semaphores;
-  for (const auto& place : point.places) {
-    semaphores.push_back(semaphore_of(sites, spec, place.address));
-  }
+  const std::vector<std::uint64_t> semaphores = semaphores_of(point, spec, target_);
   const bool any = std::any_of(semaphores.begin(), semaphores.end(),
                                [](std::uint64_t semaphore) { return semaphore != 0; });
   const bool only_uprobes = any || count_by_ == config::CountBy::uprobe;
@@ -335,6 +331,15 @@ std::vector<std::size_t> order_of_arming(const std::vector<Point>& points, Pid t
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> semaphores_of(const Point& point, const UsdtSpec& spec, Pid target) {
+  const auto sites = usdt_sites(target);
+  std::vector<std::uint64_t> semaphores;
+  for (const auto& place : point.places) {
+    semaphores.push_back(semaphore_of(sites, spec, place.address));
+  }
+  return semaphores;
+}
 
 UprobePlan plan_uprobes(const Point& point, Pid target, std::uint32_t tag,
                         const std::vector<std::uint64_t>& semaphores) {

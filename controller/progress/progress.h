@@ -111,6 +111,9 @@ struct UprobePlan {
 UprobePlan plan_uprobes(const Point& point, Pid target, std::uint32_t tag,
                         const std::vector<std::uint64_t>& semaphores = {});
 
+// Returns the semaphores of a probe by place of its point, as offsets in the file; 0 for none.
+std::vector<std::uint64_t> semaphores_of(const Point& point, const UsdtSpec& spec, Pid target);
+
 // Returns what could serve as a progress point, for `causalctl points`: USDT probes in the target.
 std::vector<UsdtSpec> usdt_probes(Pid target);
 

@@ -46,14 +46,25 @@ std::string percent_interval(const Interval& effect) {
                      percent(effect.high));
 }
 
-void Text::paragraph(std::string_view text) {
+std::string three_digits(double value) {
+  constexpr double kWithoutFraction = 100;
+  if (value < kWithoutFraction) return fmt::format("{:.3g}", value);
+  return grouped(static_cast<unsigned long long>(std::llround(value)));
+}
+
+void Text::paragraph(std::string_view text, std::string_view code) {
+  const auto write = [&](const std::string& filled) {
+    line("{}", code.empty() ? filled : colored(filled, code));
+  };
   std::string filled;
   std::size_t begin = 0;
   while (begin < text.size()) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    std::size_t end = std::min(text.find(' ', begin), text.size());
+    // A number and its sign stay together.
+    if (text.substr(end).starts_with(" %")) end = std::min(text.find(' ', end + 1), text.size());
     const std::string_view word = text.substr(begin, end - begin);
     if (!filled.empty() && columns(filled) + 1 + columns(word) > width()) {
-      line("{}", filled);
+      write(filled);
       filled = "  ";
     } else if (!filled.empty()) {
       filled += ' ';
@@ -61,7 +72,7 @@ void Text::paragraph(std::string_view text) {
     filled += word;
     begin = end + 1;
   }
-  line("{}", filled);
+  write(filled);
 }
 
 }  // namespace causalctl::report

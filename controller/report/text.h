@@ -39,6 +39,9 @@ std::string percent_interval(const Interval& effect);  // "3.1 % [2.6, 3.6]"
 // Returns "1,034,221" for 1034221.
 std::string grouped(unsigned long long number);
 
+// "0.031", "12.5", "1,024": three digits, or all of a larger number.
+std::string three_digits(double value);
+
 // The lines of a report. They are at least kNarrowest columns wide.
 class Text {
  public:
@@ -52,8 +55,8 @@ class Text {
     while (!text_.empty() && text_.back() == ' ') text_.pop_back();
     text_ += '\n';
   }
-  // Writes a text in as many lines as it takes.
-  void paragraph(std::string_view text);
+  // Writes a text in as many lines as it takes, in a colour if there is one.
+  void paragraph(std::string_view text, std::string_view code = {});
   void blank() { text_ += '\n'; }
   std::string colored(std::string_view text, std::string_view code) const {
     return color_ ? fmt::format("{}{}{}", code, text, kReset) : std::string(text);
