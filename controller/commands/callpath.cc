@@ -122,6 +122,20 @@ struct Recorded {
   std::function<void()> ended = [] {};   // completes the recording
 };
 
+// Tells which command answers the next question about a process that goes on.
+void tell_next(const Recorded& recorded, const callpath::Recording& recording, bool waits_most) {
+  const Pid pid = recording.pid;
+  const bool goes_on =
+      recording.reason == EndReason::duration || recording.reason == EndReason::interrupted;
+  if (recorded.guardian != nullptr || !goes_on || pid == 0) return;
+  if (waits_most) {
+    causalctl::log::note("next: causalctl callpath {} --wakers   # who ends these waits", pid);
+  } else if (!session::has_first_thread_ended(pid)) {
+    causalctl::log::note("next: causalctl points {}   # what counts as work, for causalctl attach",
+                         pid);
+  }
+}
+
 // For who ends causalctl before it has printed the report.
 void tell_of_log(const std::string& log) {
   standard_error::write(
@@ -176,13 +190,14 @@ ExitCode record_watched(const Recorded& recorded, const CallpathArguments& argum
   }
   const double in_kernel = callpath::kernel_share(recording);
   choose_kernel_part({&recording, 1}, arguments.report.format, view);
-  write_callpath_report({&recording, 1}, {}, arguments.report, view);
+  const bool waits_most = write_callpath_report({&recording, 1}, {}, arguments.report, view);
   if (!recording.log_failure.empty()) {
     throw Error(recording.log_failure + ": the log is not complete",
                 "what was recorded is in the report above; choose another --output");
   }
   require_samples(recording, settings.waits);
   if (arguments.report.format == "text") {
+    if (!view.wakers) tell_next(recorded, recording, waits_most);
     const bool tells = !view.kernel && in_kernel >= kMuchInKernel;
     causalctl::log::note(
         "to read on: causalctl report {} --by line, or --format html -o page.html{}",
@@ -262,7 +277,6 @@ ExitCode record_processes(const CallpathArguments& arguments, callpath::Settings
     return record_set(choice, arguments, settings, nullptr);
   }
   const Pid pid = choice.pids.front();
-  session::require_program(pid);
   tracee::check_readable(pid, getpid());
   try_facilities(settings);
   return record_process(pid, arguments, settings, nullptr);

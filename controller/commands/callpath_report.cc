@@ -18,7 +18,9 @@
 #include "controller/commands/gains.h"
 #include "controller/report/callpath/difference.h"
 #include "controller/report/callpath/json_text.h"
+#include "controller/report/callpath/labels.h"
 #include "controller/report/callpath/render.h"
+#include "controller/report/callpath/time_summary.h"
 
 namespace causalctl::commands {
 namespace {
@@ -136,7 +138,7 @@ void choose_kernel_part(std::span<callpath::Recording> runs, const std::string& 
                    "causalctl callpath records them as root, where /proc/kallsyms has addresses");
 }
 
-void write_callpath_report(std::span<const callpath::Recording> runs,
+bool write_callpath_report(std::span<const callpath::Recording> runs,
                            const std::vector<Warning>& warnings, const ReportOptions& options,
                            const CallpathView& view) {
   const bool by_process = view.by == kByProcess;
@@ -149,11 +151,12 @@ void write_callpath_report(std::span<const callpath::Recording> runs,
   model::make_utf8(profile);
   if (const Format* format = format_named(options.format); format != nullptr) {
     write_output(options.path, format->render(profile), kCallpathLogHint);
-    return;
+    return false;
   }
   const TextLook look = text_look(options);
   write_output(options.path, model::render_text(profile, by_of(view.by), look.color, look.width),
                kCallpathLogHint);
+  return model::summary_of(profile, model::by_function(profile)).waits_most;
 }
 
 void write_callpath_difference(callpath::ReadLog before, callpath::ReadLog after,

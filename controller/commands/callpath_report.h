@@ -41,9 +41,11 @@ struct CallpathView {
 void check_callpath_format(const std::string& format, const std::string& path);
 void check_callpath_view(const CallpathView& view, const std::string& format);
 
-// `warnings` are about the logs as a whole. Throws UsageError as callpath::apply() does, and if no
-// column has the metric's name. REQUIRES: at least one run; options and view were checked.
-void write_callpath_report(std::span<const callpath::Recording> runs,
+// `warnings` are about the logs as a whole. Returns whether the program mostly
+// waited; false for other formats than text. Throws
+// UsageError as callpath::apply() does, and if no column has the metric's name. REQUIRES: at least
+// one run; options and view were checked.
+bool write_callpath_report(std::span<const callpath::Recording> runs,
                            const std::vector<Warning>& warnings, const ReportOptions& options,
                            const CallpathView& view = {});
 

@@ -84,7 +84,7 @@ class Sets {
     for (const continuous::Spread& row : continuous::spread_of(sets_, kLeastShare)) {
       table.rows.push_back({row.name, row.image, row.range, row.sum, all > 0 ? row.sum / all : 0,
                             row.mean, row.deviation, row.least, row.most, row.adjusted_p,
-                            row.differs()});
+                            row.differs(), row.is_compared});
     }
     return table;
   }

@@ -27,7 +27,7 @@ def test_the_log_is_as_its_schema_says():
 
 def test_programs_are_rows_and_have_a_table(report):
     text = report().stdout
-    assert text.startswith("make and 42 other processes: 100 samples in 2.0 s"), text
+    assert text.startswith("2.0 s of make and 42 other processes: 83 % blocked (83 % runs_jobs), 17 % on a core"), text
     assert re.search(r"^ +90.0 % +42 +90 ms +· +cc1$", text, re.M), text
     assert re.search(r"^ +10.0 % +1 +10 ms +500 ms +make$", text, re.M), text
     assert re.search(r" 90.0 % .* ├─ cc1$", text, re.M), text

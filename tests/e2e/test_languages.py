@@ -83,3 +83,28 @@ def test_names(options, tmp_path, language):
         visits = visits_of(options, pid, [*written, *printed[:3]], tmp_path)
         assert all(visits[spec] > 20 for spec in written), visits
         assert max(visits[spec] for spec in written) < 1.2 * min(visits[spec] for spec in written)
+
+
+PYTHON_LOOP = "print('ready', flush=True)\nwhile True: sum(i * i for i in range(1000))\n"
+NODE_LOOP = "console.log('ready'); function crunchNumbers() { let s = 0; for (let i = 0; i < 1e7; i++) s += i; return s }\n" \
+            "while (true) crunchNumbers();\n"
+
+
+def test_reports_say_whose_functions_they_show(options, tmp_path):
+    log = tmp_path / "paths.jsonl"
+    with running("/usr/bin/python3", "-c", PYTHON_LOOP, cwd=tmp_path) as pid:
+        for words in (("callpath", pid, "--duration", "1s", "-o", log), ("stacks", pid)):
+            text = answer(options, *words)
+            assert re.search(r"python3\.\d+ runs Python 3\.\d+: functions here are its own", text), text
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_functions_with_names_need_no_remark(options, tmp_path, named):
+    if shutil.which("node") is None:
+        pytest.skip("node: not installed (Debian: nodejs)")
+    log = tmp_path / "paths.jsonl"
+    more = ["--perf-basic-prof"] if named else []
+    with running(shutil.which("node"), *more, "-e", NODE_LOOP, cwd=tmp_path) as pid:
+        text = answer(options, "callpath", pid, "--duration", "2s", "-o", log)
+        assert ("runs JavaScript: functions here are its own" in text) != named, text
+        assert ("crunchNumbers" in text) == named, text

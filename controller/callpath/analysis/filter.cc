@@ -150,6 +150,7 @@ void apply(const std::vector<Filter>& filters, Profile& profile) {
                      "each looks only below what the one before it has found");
   }
   tree.move_to(profile);
+  profile.is_part = true;
 }
 
 }  // namespace causalctl::callpath

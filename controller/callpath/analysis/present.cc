@@ -15,6 +15,7 @@
 #include "controller/callpath/analysis/epoch_choice.h"
 #include "controller/callpath/analysis/expansion.h"
 #include "controller/callpath/analysis/group_rows.h"
+#include "controller/callpath/analysis/interpreters.h"
 #include "controller/callpath/analysis/present_time.h"
 #include "controller/callpath/analysis/profile_tree.h"
 #include "controller/callpath/analysis/scaled_counts.h"
@@ -119,8 +120,8 @@ void add_wakers(std::span<const Recording> runs, bool by_process, Profile& profi
     for (const auto& [group, sums] : run.wakers) {
       const std::uint32_t top = rows.top(run, group, frames, tree);
       for (const auto& [pair, value] : sums) {
-        const std::uint32_t wake =
-            tree.child(expansion.node(pair.first, top), frames.of_words("[woken by]"));
+        const std::uint32_t wake = tree.child(expansion.node(pair.first, top),
+                                              frames.of_words(report::callpath::kWokenBy));
         tree.add(expansion.inverted(pair.second, wake), 0, value);
       }
     }
@@ -256,6 +257,9 @@ Profile present(std::span<const Recording> runs, const std::string& epoch, bool 
   const ChosenEpochs epochs(runs, epoch);
   Profile profile = begin_profile(runs, epochs);
   add_trees(runs, epochs, by_process, profile);
+  std::vector<std::string> whose = words_of_interpreters(profile);
+  profile.notes.insert(profile.notes.begin(), std::make_move_iterator(whose.begin()),
+                       std::make_move_iterator(whose.end()));
   return profile;
 }
 

@@ -344,6 +344,12 @@ void sum_run(const Run& run, Report& report) {
   if (run.ended) report.reason = run.reason;
 }
 
+// Returns the time on a core, of which each sample stands for one period.
+double sampled_ns(const Run& run) {
+  return static_cast<double>(run.losses.samples_total) *
+         static_cast<double>(run.overhead.period_ns);
+}
+
 // Adds the share of the time that threads want a core for which they wait for one. The waits come
 // from the experiments, the running time from the runs' samples, each of which stands for one
 // period.
@@ -358,8 +364,7 @@ void add_core_waits(const std::vector<Run>& runs, Report& report) {
       foreign += static_cast<double>(experiment.foreign_wait_ns);
       experiments_ns += static_cast<double>(experiment.wall_ns);
     }
-    const double baseline_ns =
-        static_cast<double>(run.losses.samples_total) * static_cast<double>(run.overhead.period_ns);
+    const double baseline_ns = sampled_ns(run);
     // Without samples the running time is taken to be that of one thread that always runs.
     ran += baseline_ns > 0 && run.wall_ns > 0
                ? baseline_ns * experiments_ns / static_cast<double>(run.wall_ns)
@@ -370,6 +375,16 @@ void add_core_waits(const std::vector<Run>& runs, Report& report) {
   report.foreign_share = foreign / (waited + ran);
 }
 
+// Adds how many cores the program used on average. Unknown if the period of a run is.
+void add_cores_used(const std::vector<Run>& runs, Report& report) {
+  double ran = 0;
+  for (const Run& run : runs) {
+    if (run.overhead.period_ns <= 0) return;
+    ran += sampled_ns(run);
+  }
+  if (report.wall_ns > 0) report.cores_used = ran / static_cast<double>(report.wall_ns);
+}
+
 }  // namespace
 
 Report estimate(const std::vector<Run>& runs, double alpha) {
@@ -377,6 +392,7 @@ Report estimate(const std::vector<Run>& runs, double alpha) {
   report.runs = runs.size();
   for (const Run& run : runs) sum_run(run, report);
   add_core_waits(runs, report);
+  add_cores_used(runs, report);
   report.beside = told_of_strangers(runs);
   report.quota_share = quota_share_of(runs);
 

@@ -120,7 +120,10 @@ std::vector<Spread> spread_of(const std::vector<SampleSet>& sets, double least_s
     rows.push_back(std::move(row));
   }
   const std::vector<double> adjusted = statistics::benjamini_hochberg(chances);
-  for (std::size_t i = 0; i < compared.size(); ++i) rows[compared[i]].adjusted_p = adjusted[i];
+  for (std::size_t i = 0; i < compared.size(); ++i) {
+    rows[compared[i]].adjusted_p = adjusted[i];
+    rows[compared[i]].is_compared = true;
+  }
   std::erase_if(rows,
                 [&](const Spread& row) { return !row.differs() && row.sum < least_share * all; });
   std::stable_sort(rows.begin(), rows.end(), [](const Spread& a, const Spread& b) {

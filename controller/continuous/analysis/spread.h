@@ -32,6 +32,7 @@ struct Spread {
   // How probable such differences are if the sets are alike and samples are independent, for all
   // functions that were compared (Benjamini & Hochberg). 1 for those with too few samples.
   double adjusted_p = 1;
+  bool is_compared = false;  // it has enough samples
 
   bool differs() const { return adjusted_p <= 0.05; }
 };

@@ -14,13 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::optional<std::size_t> column_named(const Profile& profile, std::string_view name) {
-  for (std::size_t i = 0; i < profile.columns.size(); ++i) {
-    if (profile.columns[i].name == name && !profile.columns[i].is_event) return i;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 bool tells_of_calls(const Profile& profile) {

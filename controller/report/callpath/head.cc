@@ -66,7 +66,7 @@ std::string chain_words(const Profile& profile) {
   const double complete = share_of(chains.complete, all);
   const bool nearly = chains.incomplete > 0 && complete >= 0.9995;
   std::string text =
-      fmt::format("{} % of the call chains are complete", nearly ? "over 99.9" : percent(complete));
+      fmt::format("{} % of the call chains are complete", nearly ? "Over 99.9" : percent(complete));
   if (chains.incomplete > 0) {
     text += fmt::format("; {} {} not", grouped(chains.incomplete),
                         chains.incomplete == 1 ? "is" : "are");

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,9 @@ struct Column {
   std::string title;      // for people: "CPU time"
   bool is_event = false;  // that the user asked for
 };
+
+// The name of a frame between a path that waited, and the one that woke it below.
+inline constexpr const char* kWokenBy = "[woken by]";
 
 inline constexpr std::uint32_t kNoModule = UINT32_MAX;
 
@@ -158,6 +162,7 @@ struct Profile {
   std::vector<TimeFinding> time;  // findings about it
   std::vector<Epoch> epochs;      // those that are shown, in order
   std::vector<Column> columns;    // the first one is what the paths are ranked by
+  bool is_part = false;           // only some paths are there, which the user has chosen
   bool first_only = false;        // the text shows the tree of no other column
   bool folds_kernel = false;      // a page shows no functions of the kernel at first
   std::vector<Frame> frames;
@@ -174,6 +179,9 @@ struct Profile {
 inline const std::string& subject_of(const Profile& profile) {
   return profile.set.empty() ? profile.program : profile.set;
 }
+
+// Returns the column with this name that is of no event.
+std::optional<std::size_t> column_named(const Profile& profile, std::string_view name);
 
 // Returns the profile with another column in front.
 Profile ranked_by(Profile profile, std::size_t column);

@@ -5,6 +5,13 @@
 
 namespace causalctl::report::callpath {
 
+std::optional<std::size_t> column_named(const Profile& profile, std::string_view name) {
+  for (std::size_t i = 0; i < profile.columns.size(); ++i) {
+    if (profile.columns[i].name == name && !profile.columns[i].is_event) return i;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::uint64_t> totals(const Profile& profile, std::size_t column) {
   std::vector<std::uint64_t> sums = profile.own.at(column);
   INVARIANT(sums.size() == profile.nodes.size());

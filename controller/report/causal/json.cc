@@ -215,6 +215,7 @@ std::string render_json(const Report& report) {
        {{"digest", name_of(report.digest)},
         {"oversubscribed_share", json_number(report.oversubscribed_share)},
         {"outside_share", json_number(report.foreign_share)},
+        {"cores_used", json_number(report.cores_used)},
         {"beside", fmt::format("{}", fmt::join(texts_of(report.beside), " "))},
         {"peers", report.peers}}},
       {"facilities", report.facilities},

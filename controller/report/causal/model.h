@@ -269,6 +269,7 @@ struct Report {
   double foreign_share = 0;         // the same for waits that other processes caused
   double quota_share =
       0;  // of the time in which a quota was used up, for which it stopped the target
+  std::optional<double> cores_used;  // by the program, on average
   // What other programs on the same cores, and quotas, do to the numbers. It is among the warnings,
   // too.
   std::vector<Warning> beside;

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "controller/base/counting_in_latency.h"
+#include "controller/base/interpreter.h"
 #include "controller/report/causal/finding_words.h"
 #include "controller/report/causal/render.h"
+#include "controller/report/few_cores.h"
 #include "controller/report/short_names.h"
 #include "controller/report/text.h"
 
@@ -264,6 +266,25 @@ void write_checks(const Report& report, Text& out) {
   write_warnings(warnings, out);
 }
 
+// Experiments tell what faster code gains. A program that mostly waits has its time elsewhere. If
+// others had the cores, or a quota was used up, its waits are theirs, of which warnings tell.
+void write_waits(const Report& report, Text& out) {
+  constexpr double kNotable = 0.1;
+  if (!report.cores_used || *report.cores_used >= kFewCores) return;
+  if (report.oversubscribed_share >= kNotable || report.quota_share >= kNotable) return;
+  out.line("The program used {} of a core: causalctl callpath PID shows what it waits for",
+           number(*report.cores_used, 2));
+}
+
+// Says whose functions the units are, if the program runs code of another language.
+void write_interpreter(const Report& report, Text& out) {
+  InterpreterRemark remark(report.executable);
+  for (const ProgressResult& point : report.progress) {
+    for (const UnitResult& unit : point.units) remark.see(unit.module, unit.function);
+  }
+  if (const std::string words = remark.words(); !words.empty()) out.line("{}", words);
+}
+
 std::string program_of(const Report& report) {
   if (report.executable.empty()) return "target";
   return printable(report.started_as.empty()
@@ -280,6 +301,8 @@ std::string render_text(const Report& report, bool color, int width) {
   }
   out.line("{}", out.colored(printable(statement_of(report)), kBold));
   for (const Warning& told : report.beside) out.line("{}", printable(told.text()));
+  write_waits(report, out);
+  write_interpreter(report, out);
   out.blank();
   out.line(
       "{}: {} run{}, {} experiments in {}{}", program_of(report), report.runs,

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kCourseColumns = 40;
 constexpr std::size_t kNameWidth = 20;
+constexpr const char* kSwitches = "context switches";
 
 std::string si(double value) {
   static constexpr std::pair<double, const char*> kPrefixes[] = {
@@ -47,17 +48,67 @@ std::string value_text(const std::optional<double>& value, MetricKind kind) {
   return "";
 }
 
+// Whether B needs twice as much or more: how many times as much is then easier to read.
+bool is_multiple(const Interval& effect) { return effect.value <= -1; }
+
+// "81 times [79, 84]"
+std::string times(const Interval& effect) {
+  const auto factor = [](double less) { return three_digits(std::max(0.0, 1 - less)); };
+  return fmt::format("{} times [{}, {}]", factor(effect.value), factor(effect.high),
+                     factor(effect.low));
+}
+
 std::string interval_text(const std::optional<Interval>& interval) {
-  return interval ? percent_interval(*interval) : "·";
+  if (!interval) return "·";
+  return is_multiple(*interval) ? times(*interval) : percent_interval(*interval);
 }
 
-// Writes an effect below zero as a positive one.
-std::string more(const Interval& effect) {
-  return fmt::format("{} % [{}, {}]", percent(-effect.value), percent(-effect.high),
-                     percent(-effect.low));
+// Returns how much of a thing B needs, if the interval does not contain zero: "3.1 % [2.6, 3.6]
+// less time than A", "81 times [79, 84] the time of A".
+std::string needs(const Interval& effect, const std::string& thing) {
+  if (is_multiple(effect)) return fmt::format("{} the {} of A", times(effect), thing);
+  const char* less = thing == kSwitches ? "fewer" : "less";
+  if (effect.low > 0) return fmt::format("{} {} {} than A", percent_interval(effect), less, thing);
+  const Interval more{-effect.value, -effect.high, -effect.low};
+  return fmt::format("{} more {} than A", percent_interval(more), thing);
 }
 
-std::string finding(const Comparison& comparison) {
+std::string thing_of(const ComparedMetric& metric) {
+  switch (metric.kind) {
+    case MetricKind::throughput:
+    case MetricKind::latency:
+    case MetricKind::wall:
+      break;
+    case MetricKind::cpu:
+      return "CPU time";
+    case MetricKind::memory:
+      return "memory";
+    case MetricKind::switches:
+      return kSwitches;
+  }
+  return fmt::format("time ({})", printable(metric.name));
+}
+
+// Returns which metrics besides the first one differ by as much as anybody cares for. As there are
+// several, each must be as improbable as one of all of them may be (Bonferroni).
+std::vector<std::string> others_that_differ(const Comparison& comparison) {
+  constexpr double kSignificant = 0.05;
+  constexpr double kLeast = 0.01;
+  std::vector<std::string> texts;
+  for (std::size_t i = 1; i < comparison.metrics.size(); ++i) {
+    const ComparedMetric& metric = comparison.metrics[i];
+    if (!metric.effect || (metric.effect->low <= 0 && metric.effect->high >= 0)) continue;
+    if (std::abs(metric.effect->value) < kLeast) continue;
+    const auto others = static_cast<double>(comparison.metrics.size() - 1);
+    // Without a p-value, after interim analyses, the interval of one alone says too little.
+    if (!metric.p_value || *metric.p_value * others >= kSignificant) continue;
+    texts.push_back(needs(*metric.effect, thing_of(metric)));
+  }
+  return texts;
+}
+
+// Returns what is found of the first metric, which decides.
+std::string first_finding(const Comparison& comparison) {
   if (comparison.metrics.empty()) return "Nothing was measured";
   const ComparedMetric& metric = comparison.metrics.front();
   const std::string name = printable(metric.name);
@@ -70,19 +121,26 @@ std::string finding(const Comparison& comparison) {
     return fmt::format("{}: not enough pairs for an interval ({}; at least {} are needed)", name,
                        comparison.pairs, comparison.fewest_pairs);
   }
-  if (metric.effect->low > 0) {
-    return fmt::format("B needs {} less time than A ({})", percent_interval(*metric.effect), name);
-  }
-  if (metric.effect->high < 0) {
-    return fmt::format("B needs {} more time than A ({})", more(*metric.effect), name);
+  if (metric.effect->low > 0 || metric.effect->high < 0) {
+    return fmt::format("B needs {} ({})", needs(*metric.effect, "time"), name);
   }
   std::string text =
-      fmt::format("No difference was seen: {} ({})", percent_interval(*metric.effect), name);
+      fmt::format("No difference was seen: {} ({})", interval_text(metric.effect), name);
   if (metric.detectable) {
     text += fmt::format("; {} % or more would have been found in 80 of 100 such comparisons",
                         number(100 * *metric.detectable, 2));
   }
   return text;
+}
+
+std::string finding(const Comparison& comparison) {
+  const std::vector<std::string> others = others_that_differ(comparison);
+  std::string first = first_finding(comparison);
+  if (others.empty()) return first;
+  const std::string also = fmt::format("B needs {}", fmt::join(others, ", "));
+  const std::optional<Interval>& effect = comparison.metrics.front().effect;
+  const bool first_differs = effect && (effect->low > 0 || effect->high < 0);
+  return first_differs ? first + ". " + also : also + ". " + first;
 }
 
 std::string how(const Comparison& comparison) {

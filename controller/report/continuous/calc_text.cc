@@ -25,26 +25,19 @@ constexpr std::size_t kCalcNumbers = 53;  // columns in front of an instruction
 constexpr std::size_t kLeastCode = 30;
 constexpr double kLeastWithCulprits = 0.005;  // of the function's time, of an instruction
 constexpr double kLeastCause = 0.0005;        // of the function's time
-constexpr double kManyTimes = 100;
 constexpr std::size_t kMostSuccessors = 4;
-
-// "0.031", "12.5", "1,024".
-std::string times(double value) {
-  if (value >= kManyTimes) return grouped(static_cast<unsigned long long>(std::llround(value)));
-  return fmt::format("{:.3g}", value);
-}
 
 // How often it is executed, and how long that takes: in cycles where the clock is known.
 std::string executed_text(const Calc& calc, const CalcPart& part, const CalcBlock& block) {
   if (!part.is_counted) return {};
   if (block.executions == 0) return ", not executed in the counted run";
-  std::string text = fmt::format(", {} × a call", times(block.executions / part.calls));
+  std::string text = fmt::format(", {} × a call", three_digits(block.executions / part.calls));
   const auto ns = ns_each(calc, block.time_ns, block.executions);
   if (!ns) return text;
-  if (calc.ghz <= 0) return text + fmt::format(", {} ns", times(*ns));
+  if (calc.ghz <= 0) return text + fmt::format(", {} ns", three_digits(*ns));
   const double cycles = *ns * calc.ghz;
-  return text + fmt::format(", {} cycles, CPI {}", times(cycles),
-                            times(cycles / static_cast<double>(block.count)));
+  return text + fmt::format(", {} cycles, CPI {}", three_digits(cycles),
+                            three_digits(cycles / static_cast<double>(block.count)));
 }
 
 // Where the block leads, most often first: "4 (90.1 %), 8 (9.9 %)".
@@ -71,14 +64,26 @@ std::string successors(const CalcPart& part, std::size_t block) {
   return text;
 }
 
+// "parse (/usr/bin/server): 12.1 % [11.0, 13.2] of the time on a core; up to 60 % of that for a
+// memory access (d)"
+std::string verdict_of(const Calc& calc) {
+  constexpr double least_told = 0.1;
+  std::string text = fmt::format("{} ({}): {} of the time on a core", printable(calc.function),
+                                 printable(calc.image), percent_interval(calc.share));
+  const auto& causes = calc.summary.causes;
+  const auto largest = std::max_element(
+      causes.begin(), causes.end(),
+      [](const CalcCause& one, const CalcCause& other) { return one.most < other.most; });
+  if (largest == causes.end() || largest->most < least_told) return text;
+  return text + fmt::format("; up to {:.0f} % of that it may wait for {} ({})", 100 * largest->most,
+                            largest->name, largest->letter);
+}
+
 void add_head(const Calc& calc, Text& text) {
-  text.line("{}",
-            text.colored(fmt::format("{}  ({})", printable(calc.function), printable(calc.image)),
-                         kBold));
+  text.paragraph(verdict_of(calc), kBold);
   add_epochs(calc.host, calc.epochs, text);
-  text.line("{}: {} samples, {} s on a core, {} % [{}, {}] of all", printable(calc.event),
-            grouped(calc.samples), seconds(calc.time_ns), percent(calc.share.value),
-            percent(calc.share.low), percent(calc.share.high));
+  text.line("{}: {} samples, {} s on a core", printable(calc.event), grouped(calc.samples),
+            seconds(calc.time_ns));
   if (!calc.counts) {
     text.paragraph(std::string("counts: ") + kNoCounts);
     return;
@@ -86,8 +91,8 @@ void add_head(const Calc& calc, Text& text) {
   text.paragraph(fmt::format("counts: exact (confidence high), of {}, imported {}",
                              printable(calc.counts->command), calc.counts->imported));
   if (calc.counts->runs > 0) {
-    text.paragraph(fmt::format("runs: {} such runs were recorded ({})", times(calc.counts->runs),
-                               printable(calc.counts->runs_by)));
+    text.paragraph(fmt::format("runs: {} such runs were recorded ({})",
+                               three_digits(calc.counts->runs), printable(calc.counts->runs_by)));
   } else {
     text.paragraph(std::string("runs: ") + kNoRuns);
   }
@@ -132,7 +137,7 @@ void add_instruction(const Calc& calc, const CalcPart& part, const CalcBlock& bl
   text.line(
       "{:>6} {:>14} {:>8} {:>7} {:<5} {:>6x}  {}", has_time ? percent(each.share.value) : "",
       has_time ? fmt::format("[{}, {}]", percent(each.share.low), percent(each.share.high)) : "",
-      each.samples > 0 ? grouped(each.samples) : "", ns && has_time ? times(shown) : "",
+      each.samples > 0 ? grouped(each.samples) : "", ns && has_time ? three_digits(shown) : "",
       each.share.value >= kLeastWithCulprits ? each.culprits : "", each.address,
       columns(code) > room ? padded(code, room) : code);
 }
@@ -163,7 +168,7 @@ void add_part(const Calc& calc, const CalcPart& part, double cutoff, Text& text)
   text.blank();
   std::string head = fmt::format("code from {:#x} to {:#x}", part.low, part.high);
   if (part.is_counted) {
-    head += fmt::format(", entered {} times in the counted run", times(part.calls));
+    head += fmt::format(", entered {} times in the counted run", three_digits(part.calls));
   }
   text.line("{}", head);
   text.line("{}", text.colored(fmt::format("{:>6} {:>14} {:>8} {:>7} {:<5} {:>6}  {}", "time %",

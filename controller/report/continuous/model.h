@@ -59,7 +59,8 @@ struct SpreadRow {
   double deviation = 0;
   double least = 0, most = 0;
   double adjusted_p = 1;
-  bool differs = false;  // more than by chance
+  bool differs = false;      // more than by chance
+  bool is_compared = false;  // otherwise it has too few samples for that
 };
 
 struct SampleSetHead {

@@ -20,6 +20,29 @@ struct Unit {
   std::string operator()(double value) const { return number(value * factor, digits); }
 };
 
+// "2 of 140 functions differ between the 5 sets by more than chance: parse, hash". Functions with
+// little time that do not differ are not among them.
+std::string verdict_of(const SpreadTable& table) {
+  constexpr std::size_t most_told = 3;
+  std::size_t compared = 0;
+  std::vector<std::string> different;
+  for (const SpreadRow& row : table.rows) {
+    if (row.is_compared) ++compared;
+    if (row.differs) different.push_back(printable(row.name));
+  }
+  if (compared == 0) return "No function has enough samples in two sets to be compared";
+  if (different.empty()) {
+    return fmt::format("No function of {} differs between the {} sets by more than chance",
+                       grouped(compared), table.sets.size());
+  }
+  const std::size_t told = std::min(most_told, different.size());
+  const auto end = different.begin() + static_cast<std::ptrdiff_t>(told);
+  return fmt::format("{} of {} functions differ{} between the {} sets by more than chance: {}{}",
+                     grouped(different.size()), grouped(compared), different.size() == 1 ? "s" : "",
+                     table.sets.size(), fmt::join(different.begin(), end, ", "),
+                     different.size() > told ? ", …" : "");
+}
+
 void add_sets(const SpreadTable& table, Text& text) {
   for (std::size_t i = 0; i < table.sets.size(); ++i) {
     const SampleSetHead& set = table.sets[i];
@@ -33,6 +56,7 @@ void add_sets(const SpreadTable& table, Text& text) {
 
 std::string render_text(const SpreadTable& table, const TextOptions& options) {
   Text text(options.color, options.width);
+  text.paragraph(verdict_of(table), kBold);
   add_sets(table, text);
   text.blank();
   const Unit value = table.per.empty() ? Unit{} : Unit{1e-3, 3};

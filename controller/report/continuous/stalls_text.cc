@@ -75,6 +75,40 @@ void add_stall(const StallRow& row, double sum, double ghz, Text& text) {
   }
 }
 
+std::string cause_of(const StallTable& table, const StallRow& row) {
+  for (const auto& [letter, name] : table.causes) {
+    if (!row.culprits.empty() && row.culprits.front() == letter) {
+      return fmt::format(", likely for {} ({})", name, letter);
+    }
+  }
+  return "";
+}
+
+// The largest stall, and its worth. Where it is not known how often an instruction was executed,
+// all its time may be a wait, or none.
+std::string verdict_of(const StallTable& table) {
+  if (table.samples == 0 || table.analysed <= 0) return "No code was analysed";
+  if (table.rows.empty()) {
+    return table.effects ? "No stall is in a unit of which the causal profile is certain"
+                         : "No instruction waits for a thousandth of the time";
+  }
+  const StallRow& row = table.rows.front();
+  const char* most = row.ns_each ? "" : "at most ";
+  const std::string place = fmt::format("{} in {} ({})", printable(row.text),
+                                        printable(row.function), printable(base_name(row.image)));
+  if (row.effect && table.effects) {
+    const Interval& gain = row.effect->gain;
+    if (gain.low <= 0) {
+      return fmt::format("No stall is certain to matter; the largest is {}", place);
+    }
+    return fmt::format("Without the wait of {} each {} would take {}{} less time{}", place,
+                       printable(table.effects->point), most, percent_interval(gain),
+                       cause_of(table, row));
+  }
+  return fmt::format("{}{} of the time is a wait of {}{}", row.ns_each ? "" : "At most ",
+                     percent_interval(row.share), place, cause_of(table, row));
+}
+
 std::string header_of(const StallTable& table) {
   const char* each = table.ghz > 0 ? "cycles" : "ns";
   const char* place = "instruction, in function (file), line";
@@ -90,6 +124,7 @@ std::string header_of(const StallTable& table) {
 
 std::string render_text(const StallTable& table, const TextOptions& options) {
   Text text(options.color, options.width);
+  text.paragraph(verdict_of(table), kBold);
   add_epochs(table.host, table.epochs, text);
   text.line("{}: {} samples, {} s on a core; {} % in code that was analysed, {} % with counts",
             printable(table.event), grouped(table.samples), seconds(table.time_ns),
@@ -106,10 +141,6 @@ std::string render_text(const StallTable& table, const TextOptions& options) {
   }
   if (most < table.rows.size()) {
     text.line("{} more instructions: --limit 0 shows all", table.rows.size() - most);
-  }
-  if (table.rows.empty()) {
-    text.line("{}", table.effects ? "no stall is in a unit of which the causal profile is certain"
-                                  : "no instruction has a thousandth of the time");
   }
   add_legend(table, most, text);
   if (!table.warnings.empty()) text.blank();

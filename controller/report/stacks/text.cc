@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "controller/base/fields.h"
+#include "controller/base/interpreter.h"
 #include "controller/base/telling_names.h"
 #include "controller/report/stacks/model.h"
 
@@ -189,6 +190,16 @@ std::string group_text(const std::vector<Thread>& threads, const std::vector<std
   return text;
 }
 
+// Says whose functions these are, if the program runs code of another language.
+std::string interpreter_text(const Process& process) {
+  InterpreterRemark remark(process.program);
+  for (const Thread& thread : process.threads) {
+    for (const Frame& frame : thread.frames) remark.see(frame.module, frame.function);
+  }
+  const std::string words = remark.words();
+  return words.empty() ? words : words + "\n";
+}
+
 }  // namespace
 
 std::vector<std::vector<std::size_t>> groups_of(const std::vector<Thread>& threads) {
@@ -220,6 +231,7 @@ std::string render_text(const Process& process, const TextOptions& options) {
   std::string text = fmt::format("process {} ({}), {}: {} thread{}, {} running\n", process.pid,
                                  printable(process.name), printable(process.program), count,
                                  count == 1 ? "" : "s", running);
+  text += interpreter_text(process);
   for (const std::string& warning : process.warnings) {
     text += fmt::format("warning: {}\n", printable(warning));
   }

@@ -20,6 +20,7 @@ namespace causalctl::report::callpath {
 namespace {
 
 using Catch::Contains;
+using Catch::StartsWith;
 using nlohmann::json;
 using test::check_golden;
 
@@ -97,7 +98,7 @@ TEST_CASE("chains are not all complete if one is not", "[report][callpath]") {
   Profile profile = small();
   profile.chains = {99'999, 1, {}};
   CHECK_THAT(render_text(profile, By::overview, false, 100),
-             Contains("over 99.9 % of the call chains are complete; 1 is not."));
+             Contains("Over 99.9 % of the call chains are complete; 1 is not."));
   profile.chains = {99'999, 0, {}};
   CHECK_THAT(render_text(profile, By::overview, false, 100),
              Contains("100.0 % of the call chains are complete."));
@@ -159,16 +160,17 @@ TEST_CASE("a set is called by its first program and the number of the others",
           "[report][callpath][set]") {
   Profile profile = set();
   CHECK_THAT(render_text(profile, By::function, false, 80),
-             Contains("make and 42 other processes: 100 samples in 2.0 s"));
+             StartsWith("2.0 s of make and 42 other processes: "));
   CHECK_THAT(render_html(profile),
              Contains("Call paths of make and 42 other processes") &&
                  Contains("cc1 80.0 % (2 processes), make 10.0 % (1 process)"));
   profile.processes = 2;
-  CHECK_THAT(render_text(profile, By::function, false, 80), Contains("make and 1 other process: "));
+  CHECK_THAT(render_text(profile, By::function, false, 80),
+             StartsWith("2.0 s of make and 1 other process: "));
   profile.program.clear();
   profile.set = "--match cc1";
   CHECK_THAT(render_text(profile, By::function, false, 80),
-             Contains("--match cc1 (2 processes): 100 samples"));
+             StartsWith("2.0 s of --match cc1 (2 processes): "));
 }
 
 TEST_CASE("all formats have the programs and processes of a set", "[report][callpath][set]") {
@@ -409,7 +411,7 @@ TEST_CASE("recursion is folded in text after some rounds", "[report][callpath]")
   path.emplace_back("leaf");
   std::string text = text_of(path);
   CHECK_THAT(text, Contains("… 46 more calls of the same (recursion)"));
-  CHECK(count(text, "  down\n") == 4 + 1);  // and once in the table
+  CHECK(count(text, " down\n") == 4);  // the first one in the line of main
   path = {"main"};
   for (int i = 0; i < 40; ++i) path.emplace_back(i % 2 == 0 ? "even" : "odd");
   path.emplace_back("leaf");

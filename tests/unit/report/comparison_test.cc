@@ -74,6 +74,46 @@ TEST_CASE("the finding: less time, more time, or none and what would have been s
         "found in 80 of 100 such comparisons");
 }
 
+TEST_CASE("the first line tells of all metrics that differ", "[report]") {
+  Comparison comparison = sample(0.001, 0.005);
+  ComparedMetric cpu = comparison.metrics[0];
+  cpu.name = "cpu";
+  cpu.kind = MetricKind::cpu;
+  cpu.effect = Interval{0.23, 0.2, 0.26};
+  comparison.metrics.push_back(cpu);
+  CHECK(first_line(render_comparison_text(comparison, false)) ==
+        "B needs 23.0 % [20.0, 26.0] less CPU time than A. No difference was seen: 0.1 % [-0.4, "
+        "0.6] (round_done); 0.80 % or more would have been found in 80 of 100 such comparisons");
+  comparison.metrics[0].effect = Interval{0.031, 0.026, 0.036};
+  comparison.metrics[1].effect = Interval{-0.5, -0.6, -0.4};
+  CHECK(first_line(render_comparison_text(comparison, false)) ==
+        "B needs 3.1 % [2.6, 3.6] less time than A (round_done). B needs 50.0 % [40.0, 60.0] more "
+        "memory than A, 23.0 % [20.0, 26.0] less CPU time than A");
+
+  SECTION("but of none that may be chance, or that nobody cares for") {
+    comparison.metrics[1].effect = Interval{-0.004, -0.006, -0.002};  // too little
+    comparison.metrics[2].p_value = 0.03;                             // one of two
+    CHECK(first_line(render_comparison_text(comparison, false)) ==
+          "B needs 3.1 % [2.6, 3.6] less time than A (round_done)");
+    comparison.metrics[2].p_value = 0.02;
+    CHECK(has(first_line(render_comparison_text(comparison, false)), "less CPU time than A"));
+    comparison.metrics[2].p_value.reset();  // after interim analyses
+    CHECK_FALSE(has(first_line(render_comparison_text(comparison, false)), "CPU"));
+    comparison.metrics[2].p_value = 0.0001;
+    comparison.metrics[2].effect = Interval{0.23, -0.01, 0.4};
+    CHECK_FALSE(has(first_line(render_comparison_text(comparison, false)), "CPU"));
+  }
+}
+
+TEST_CASE("what is twice as much or more is told as a multiple", "[report]") {
+  const std::string text = render_comparison_text(sample(-80.358, 2), false);
+  CHECK(first_line(text) == "B needs 81.4 times [79.4, 83.4] the time of A (round_done)");
+  CHECK_FALSE(has(text, "-80"));
+  CHECK(first_line(render_comparison_text(sample(-1233.5, 2), false)) ==
+        "B needs 1,235 times [1,233, 1,237] the time of A (round_done)");
+  CHECK(has(render_comparison_text(sample(-0.99, 0.005), false), "99.0 % [98.5, 99.5] more time"));
+}
+
 TEST_CASE("the text shows the null, the drift, warnings, and nothing that a terminal obeys",
           "[report]") {
   const std::string text = render_comparison_text(sample(0.031, 0.005), false);
