@@ -27,6 +27,7 @@
 #include "controller/session/precedence.h"
 #include "controller/session/target_end.h"
 #include "controller/session/target_state.h"
+#include "controller/tracee/adoption.h"
 #include "controller/tracee/inject/left_stub.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/target_lock.h"
@@ -55,7 +56,8 @@ Check process(Pid target, const procfs::Status& status) {
     check.remedy = fmt::format("this is a thread: profile process {}", status.tgid);
   } else if (session::has_first_thread_ended(target)) {
     check.verdict = Verdict::missing;
-    check.remedy = session::first_thread_ended(target);
+    check.remedy =
+        fmt::format("{}; {}", tracee::first_thread_ended(target), tracee::kWithoutFirstThread);
   } else if (status.state == 'Z' || status.state == 'X') {
     check.verdict = Verdict::missing;
     check.remedy = "it has ended and waits for its parent";

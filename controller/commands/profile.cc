@@ -33,6 +33,7 @@
 #include "controller/symbols/call_chain.h"
 #include "controller/symbols/perf_map.h"
 #include "controller/symbols/scope.h"
+#include "controller/tracee/adoption.h"
 #include "controller/tracee/process.h"
 #include "unwind/modules/obstacle.h"
 #include "unwind/modules/target_memory.h"
@@ -219,7 +220,7 @@ ExitCode profile(const config::Config& config, Pid target, tracee::Guardian& gua
                      (run.death ? ": " + session::text_of(*run.death) : ""));
   }
   if (run.reason == EndReason::first_thread_ended && run.experiments.empty()) {
-    throw Error(session::first_thread_ended(target));
+    throw Error(tracee::first_thread_ended(target), tracee::kWithoutFirstThread);
   }
   if (guardian.was_killed()) {
     throw Error("something killed the guardian process (see the warnings)",

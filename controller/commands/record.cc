@@ -1,6 +1,7 @@
 // `causalctl record --db DIR` profiles processes, or the machine, all the time, for a small and
 // known share of it, into a database (DCPI).
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -26,8 +27,8 @@
 #include "controller/progress/naming.h"
 #include "controller/session/process_set.h"
 #include "controller/session/status_line.h"
-#include "controller/session/target_end.h"
 #include "controller/session/watch.h"
+#include "controller/tracee/adoption.h"
 
 namespace causalctl::commands {
 namespace {
@@ -182,7 +183,7 @@ ExitCode run(RecordArguments& arguments) {
   if (arguments.program.empty()) {
     if (ways_of(arguments.set).empty()) arguments.set.all = true;
     const SetChoice choice = choose_set(arguments.set);
-    if (choice.is_single) session::require_program(choice.pids.front());
+    if (choice.is_single) (void)tracee::check_program(choice.pids.front(), getpid());
     session::Watch watch(set_of(choice), 0);
     return record_watched(watch, choice, nullptr, arguments);
   }

@@ -16,6 +16,7 @@
 #include "controller/perf/kept_open.h"
 #include "controller/session/facilities.h"
 #include "controller/session/target_end.h"
+#include "controller/tracee/adoption.h"
 
 namespace causalctl::session {
 namespace {
@@ -98,7 +99,7 @@ void Intervention::end(const std::function<void()>& close_events,
   const bool killed_before = guardian_.was_killed();
   if (killed_before) recording_.warnings.emplace_back(kGuardianKilled);
   if (recording_.reason == EndReason::first_thread_ended) {
-    recording_.warnings.push_back(first_thread_ended(target_));
+    recording_.warnings.push_back(tracee::first_thread_ended(target_));
   }
   restore(close_events);
   if (!killed_before && guardian_.was_killed()) {

@@ -30,16 +30,11 @@ bool FirstThread::has_ended_alone() {
   return polls_ >= 2;
 }
 
-std::string first_thread_ended(Pid target) {
-  return fmt::format(
-      "the main thread of process {} has ended while others go on, which causalctl "
-      "does not support",
-      target);
-}
-
 void require_program(Pid target) {
   tracee::check_program(target, getpid());
-  if (has_first_thread_ended(target)) throw Error(first_thread_ended(target));
+  if (has_first_thread_ended(target)) {
+    throw Error(tracee::first_thread_ended(target), tracee::kWithoutFirstThread);
+  }
 }
 
 std::string text_of(const Death& death) {

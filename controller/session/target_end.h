@@ -27,8 +27,7 @@ class FirstThread {
   int polls_ = 0;
 };
 
-bool has_first_thread_ended(Pid target);     // at this moment
-std::string first_thread_ended(Pid target);  // says why the target cannot be profiled further
+bool has_first_thread_ended(Pid target);  // at this moment
 
 // Throws TargetGone if there is no such process, and Error if it is a kernel thread or if its first
 // thread has ended.

@@ -87,6 +87,13 @@ procfs::Status check_program(Pid pid, Pid controller) {
   return *status;
 }
 
+std::string first_thread_ended(Pid pid) {
+  return fmt::format(
+      "the main thread of process {} has ended while others go on, so that no experiments are made "
+      "in it and no points counted",
+      pid);
+}
+
 void check_64_bit(Pid pid) {
   const Fd file = open_regular(fmt::format("/proc/{}/exe", pid));
   std::array<char, EI_NIDENT + 4> header{};
@@ -108,10 +115,7 @@ void check_readable(Pid pid, Pid controller) {
 void check_adoptable(Pid pid, Pid controller) {
   const procfs::Status status = check_program(pid, controller);
   if (status.state == 'Z') {
-    throw Error(
-        fmt::format("the main thread of process {} has ended while others go on, which "
-                    "causalctl does not support",
-                    named(pid)));
+    throw Error(first_thread_ended(pid), kWithoutFirstThread);
   }
   if (status.tracer_pid != 0) {
     if (const auto other = locked_by_causalctl(pid)) refuse_profiled(pid, *other);

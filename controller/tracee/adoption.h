@@ -20,6 +20,10 @@ void check_readable(Pid pid, Pid controller);
 // Returns what to do where the process, whose owner is this user, cannot be traced.
 std::string permission_hint(uid_t owner);
 
+// Says why a process without its first thread is no target.
+std::string first_thread_ended(Pid pid);
+inline constexpr const char* kWithoutFirstThread = "callpath, record and stacks watch it";
+
 // Throws Error if the program that the process executes is not for x86-64.
 void check_64_bit(Pid pid);
 

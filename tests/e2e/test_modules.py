@@ -113,6 +113,30 @@ def test_first_thread_has_ended(options, tmp_path):
             assert "has ended while others go on" in text, text
 
 
+def test_a_process_is_watched_without_its_first_thread(options, tmp_path):
+    """What puts nothing into a process needs no first thread of it."""
+    program = compiled(tmp_path, "without_first_thread.c")
+    with running(program) as pid:
+        deadline = time.monotonic() + 10
+        while pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z":
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        def run(*words):
+            done = subprocess.run([options.causalctl, *map(str, words)], capture_output=True, text=True,
+                                  timeout=100, check=False)
+            assert done.returncode == 0, done.stderr
+            return done.stdout
+
+        report = json.loads(run("callpath", pid, "--duration", "1s", "--quiet", "--format", "json",
+                                "-o", tmp_path / "paths.jsonl"))
+        own = {each["name"]: each["own"][0] for each in report["functions"]}
+        assert max(own, key=own.get) == "work", own
+        assert report["program"].endswith("/prog"), report["program"]
+        run("record", pid, "--db", tmp_path / "db", "--duration", "1s", "--quiet")
+        assert re.search(r"\bwork  \(prog\)", run("prof", tmp_path / "db"))
+        assert " work at " in run("stacks", pid)
+
+
 @pytest.mark.parametrize("count_by", ["breakpoint", "uprobe"])
 def test_two_copies_of_a_library(options, tmp_path, count_by):
     """A uprobe counts in both by itself."""
