@@ -38,6 +38,7 @@ constexpr const char* kFooter =
     "  causalctl ab --a ./old --b ./new                          which is faster, and by how much\n"
     "  causalctl report profile.jsonl --format json -o report.json\n"
     "  causalctl callpath 4711 --duration 30s                    who calls the time\n"
+    "  causalctl inputs run -- ./prog input                      how cost grows with input\n"
     "  causalctl stacks 4711                                     where its threads stand\n"
     "  causalctl record --db profiles                            the machine, all the time\n"
     "  causalctl doctor 4711                                     can it be profiled here?\n"
@@ -45,10 +46,10 @@ constexpr const char* kFooter =
     "SUBCOMMAND --help tells each one's options.\n"
     "\n"
     "Exit codes: 0 ok, 1 failed or no result, 2 usage or configuration, 3 the target was gone\n"
-    "before there was a result, 70 a bug in causalctl. Instead of 0, run and callpath end with\n"
-    "the status of the program that they have started: its own, or 128 + N after signal N. A\n"
-    "signal ends causalctl where there is nothing to report yet, or no longer: 130 by Ctrl-C, 143\n"
-    "by SIGTERM in a shell.";
+    "before there was a result, 70 a bug in causalctl. Instead of 0, run, callpath and inputs run\n"
+    "end with the status of the program that they have started: its own, or 128 + N after signal\n"
+    "N. A signal ends causalctl where there is nothing to report yet, or no longer: 130 by\n"
+    "Ctrl-C, 143 by SIGTERM in a shell.";
 
 // A pipe that closed and a file that grew over its limit shall be errors of write(2), not deaths:
 // a target must be let go first. Handlers, unlike SIG_IGN, are not inherited by what we exec.
@@ -97,6 +98,7 @@ int run(int argc, char** argv) {
   causalctl::commands::add_ab(app, selected);
   causalctl::commands::add_report(app, selected);
   causalctl::commands::add_callpath(app, selected, causalctl::commands::after_dashes(words));
+  causalctl::commands::add_inputs(app, selected, causalctl::commands::after_dashes(words));
   causalctl::commands::add_record(app, selected, causalctl::commands::after_dashes(words));
   causalctl::commands::add_prof(app, selected);
   causalctl::commands::add_calc(app, selected);
@@ -128,8 +130,8 @@ int run(int argc, char** argv) {
   if (!selected) {
     throw causalctl::UsageError(
         "no subcommand is given",
-        "attach, run, ab, report, callpath, record, prof, calc, stalls, stats, diff, db, points, "
-        "stacks or doctor; causalctl --help");
+        "attach, run, ab, report, callpath, inputs, record, prof, calc, stalls, stats, diff, db, "
+        "points, stacks or doctor; causalctl --help");
   }
   return static_cast<int>(selected());
 }

@@ -15,6 +15,7 @@ void add_callpath(CLI::App& app, Command& selected, std::vector<std::string> pro
 void add_db(CLI::App& app, Command& selected);
 void add_diff(CLI::App& app, Command& selected);
 void add_doctor(CLI::App& app, Command& selected);
+void add_inputs(CLI::App& app, Command& selected, std::vector<std::string> program);
 void add_points(CLI::App& app, Command& selected);
 void add_prof(CLI::App& app, Command& selected);
 void add_record(CLI::App& app, Command& selected, std::vector<std::string> program);
