@@ -21,6 +21,7 @@
 #include "controller/commands/callpath_report.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/gains.h"
+#include "controller/commands/inputs_report.h"
 #include "controller/commands/options.h"
 #include "controller/report/causal/finding_words.h"
 #include "controller/report/causal/render.h"
@@ -33,8 +34,12 @@ struct ReportArguments {
   std::string group;                                 // empty for all groups
   std::vector<std::string> through, under, without;  // CallpathView::filters has them in order
   CallpathView view;
+  InputsView inputs;  // whose metric is that of `view`
   ReportOptions options;
 };
+
+// What a log is of.
+enum class Kind { experiments, callpaths, inputs };
 
 constexpr std::string CallpathView::*kPathOptions[] = {&CallpathView::by, &CallpathView::metric,
                                                        &CallpathView::epoch, &CallpathView::per,
@@ -68,8 +73,10 @@ ExitCode report_causal(const ReportArguments& arguments, const std::vector<LogTe
   return ExitCode::ok;
 }
 
-bool is_of_callpaths(const LogText& log) {
-  return begins_as(callpath::kLogKind, log.text) && !begins_as(causal::kLogKind, log.text);
+Kind kind_of(const LogText& log) {
+  if (begins_as(causal::kLogKind, log.text)) return Kind::experiments;
+  if (begins_as(callpath::kLogKind, log.text)) return Kind::callpaths;
+  return is_of_inputs(log) ? Kind::inputs : Kind::experiments;
 }
 
 void need_runs(const callpath::ReadLog& log, const std::string& name) {
@@ -87,7 +94,7 @@ ExitCode report_difference(const ReportArguments& arguments, const std::vector<L
   const std::vector<LogText> old_logs =
       read_files(arguments.view.diff, "--diff takes a log, as written by causalctl callpath");
   for (const LogText& log : old_logs) {
-    if (is_of_callpaths(log)) continue;
+    if (kind_of(log) == Kind::callpaths) continue;
     throw UsageError(fmt::format("--diff {}: it is no log of call paths", log.name),
                      "give a log that causalctl callpath wrote (--output)");
   }
@@ -121,17 +128,39 @@ ExitCode report_callpath(const ReportArguments& arguments, const std::vector<Log
   return ExitCode::ok;
 }
 
+ExitCode report_inputs(const ReportArguments& arguments, const std::vector<LogText>& logs) {
+  CallpathView others = arguments.view;
+  others.metric.clear();
+  if (asks_for_paths(others) || others.kernel || !arguments.group.empty()) {
+    throw UsageError(
+        "--group, --by, --wakers, --kernel, --epoch, --through, --under, --not, --diff, --per and "
+        "--causal are for other logs",
+        fmt::format("{} is a log of input sizes", logs.front().name));
+  }
+  InputsView view = arguments.inputs;
+  view.metric = arguments.view.metric;
+  check_inputs_view(view, arguments.options);
+  write_inputs_report(logs, view, arguments.options);
+  return ExitCode::ok;
+}
+
 ExitCode report(const ReportArguments& arguments) {
-  const std::vector<LogText> logs =
-      read_files(arguments.logs, "name logs, as written by attach, run and callpath (--output)");
-  const bool callpaths = is_of_callpaths(logs.front());
+  const std::vector<LogText> logs = read_files(
+      arguments.logs, "name logs, as written by attach, run, callpath and inputs run (--output)");
+  const Kind kind = kind_of(logs.front());
   for (const LogText& log : logs) {
-    if (is_of_callpaths(log) == callpaths) continue;
+    if (kind_of(log) == kind) continue;
     throw UsageError(
         fmt::format("{} and {} are logs of different kinds", logs.front().name, log.name),
         "report each kind on its own");
   }
-  return callpaths ? report_callpath(arguments, logs) : report_causal(arguments, logs);
+  if (kind == Kind::inputs) return report_inputs(arguments, logs);
+  if (!arguments.inputs.function.empty() || !arguments.inputs.cost.empty()) {
+    throw UsageError("--function and --cost are for logs of input sizes",
+                     fmt::format("{} is another log", logs.front().name));
+  }
+  return kind == Kind::callpaths ? report_callpath(arguments, logs)
+                                 : report_causal(arguments, logs);
 }
 
 // Returns the filters in the order in which the command line has them.
@@ -211,16 +240,18 @@ void add_report(CLI::App& app, Command& selected) {
       "Examples:\n"
       "  causalctl report profile.jsonl\n"
       "  causalctl report host1.jsonl host2.jsonl --format json -o report.json\n"
-      "  causalctl report profile.jsonl --group 2 --format json    of several programs, the "
+      "  causalctl report a.jsonl b.jsonl --group 2 --format json    of several programs, the "
       "second\n"
       "  causalctl report profile.jsonl --format coz -o profile.coz     for Coz's own viewer\n"
       "  causalctl report callpath.jsonl --under parse --by function    of call paths, those below "
       "parse\n"
       "  causalctl report new.jsonl --diff old.jsonl --per second       what changed\n"
-      "  causalctl report callpath.jsonl --format pprof -o callpath.pb.gz");
+      "  causalctl report callpath.jsonl --format pprof -o callpath.pb.gz\n"
+      "  causalctl report inputs.jsonl --function sort_rows             of input sizes, one "
+      "routine");
   auto arguments = std::make_shared<ReportArguments>();
   add_words(sub, "LOG", arguments->logs, "FILE",
-            "logs, as written by attach, run and callpath; all of one kind", true);
+            "logs, as written by attach, run, callpath and inputs run; all of one kind", true);
   OptionGroup output(sub, "Output");
   output.value(
       "--group", arguments->group, "N",
@@ -228,7 +259,8 @@ void add_report(CLI::App& app, Command& selected) {
       "[all]");
   output.value(
       "--format", arguments->options.format, "FORMAT",
-      fmt::format("of experiments text|json|coz, of call paths {} [text]", kCallpathFormats));
+      fmt::format("of experiments text|json|coz, of input sizes {}; of call paths {} [text]",
+                  kInputsFormats, kCallpathFormats));
   output.value("-o,--output", arguments->options.path, "OUT",
                "where the report goes [standard output]; a file is readable only by its owner");
   output.color(arguments->options.color);
@@ -237,7 +269,8 @@ void add_report(CLI::App& app, Command& selected) {
               "a table by function or source line, the whole tree, or of several processes each by "
               "itself [an overview, by program]");
   paths.value("--metric", arguments->view.metric, "COLUMN",
-              "rank the paths by this column: cpu, blocked, an event … [each that was asked for]");
+              "rank the paths by this column: cpu, blocked, an event … [each that was asked for]; "
+              "of input sizes trms|rms [trms]");
   paths.flag("--wakers", arguments->view.wakers,
              "who ended the time in which threads were blocked, below each path that waited");
   paths.flag("--kernel", arguments->view.kernel,
@@ -256,6 +289,11 @@ void add_report(CLI::App& app, Command& selected) {
               "compare values per second, or per call of --event uprobe:F [shares]");
   paths.value("--causal", arguments->view.causal, "PROFILE",
               "rank paths by what the program would gain there, from an experiment log");
+  OptionGroup inputs(sub, "Input sizes");
+  inputs.value("--function", arguments->inputs.function, "FUNCTION",
+               "one routine in full, with plots [all, ranked]");
+  inputs.value("--cost", arguments->inputs.cost, "blocks|instructions",
+               "the cost that is fitted and ranked by [blocks]");
   on_selected(sub, selected, [arguments, &sub] {
     arguments->view.filters = filters_of(sub);
     return report(*arguments);

@@ -1,4 +1,4 @@
-"""Holds what causalctl writes about call paths to the JSON Schemas in docs/."""
+"""Holds what causalctl writes about call paths and input sizes to the JSON Schemas in docs/."""
 
 import functools
 import json
@@ -12,6 +12,7 @@ REPORTS = {  # by kind
     "callpath": "callpath-schema.json",
     "callpath-difference": "callpath-difference-schema.json",
     "callpath-gains": "callpath-gains-schema.json",
+    "inputs": "inputs-schema.json",
 }
 
 

@@ -16,6 +16,7 @@ FILES = {
     "callpath-schema.json": ["golden/callpath/report.json", "golden/callpath/set.json"],
     "callpath-difference-schema.json": ["golden/callpath/difference.json"],
     "callpath-gains-schema.json": ["golden/callpath/gains.json"],
+    "inputs-schema.json": ["golden/inputs/report.json"],
     schemas.LOG: ["schemas/callpath-log.jsonl"],
 }
 # By schema: what the file lacks.
@@ -34,6 +35,7 @@ MORE = {
         "new": {"set": "--match server"},
         "all": {"old": 1.5, "new": 2.0, "difference": 0.5, "low": 0.4, "high": 0.6, "p_value": 0.001},
     },
+    "inputs-schema.json": {"forecast": {"routine": "sort_rows"}},
 }
 # All fields of the account may be absent: what did not happen is not written.
 ACCOUNT = {"code_merged", "cpu_ns", "frozen_ns", "halted_at_end", "held_back_ns", "kernel_parts_cut", "names_merged", "paths_cut", "processes",
@@ -43,6 +45,11 @@ ACCOUNT = {"code_merged", "cpu_ns", "frozen_ns", "halted_at_end", "held_back_ns"
 MAY_BE_ABSENT = {
     "callpath-schema.json": {"": {"set"}, "functions[]": {"own_share", "total_share"}, "frames[]": {"stands_for"}},
     "callpath-difference-schema.json": {"old": {"set"}, "new": {"set"}},
+    "inputs-schema.json": {
+        "forecast": {"routine"},
+        "routines[]": {"disagreement", "file", "line"},
+        "routines[].growth[]": {"exponent", "line", "shape"},
+    },
     schemas.LOG: {
         "run": {"counting", "events", "set"},
         "groups": {"process_of"},

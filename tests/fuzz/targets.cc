@@ -11,6 +11,7 @@ constexpr std::array kTargets = {
     Target{"callpath", read_callpath_log},
     Target{"elf", read_elf},
     Target{"go_table", read_go_table},
+    Target{"inputs", read_inputs_log},
     Target{"log", read_log},
     Target{"memory", read_memory},
     Target{"options", read_options},

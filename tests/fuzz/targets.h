@@ -32,6 +32,7 @@ void read_callgrind(Bytes bytes);     // what callgrind writes
 void read_callpath_log(Bytes bytes);  // logs of call paths: reader, filters, every format
 void read_elf(Bytes bytes);           // an executable: symbols, lines, inlining, unwind table, USDT
 void read_go_table(Bytes bytes);      // .gopclntab
+void read_inputs_log(Bytes bytes);    // logs of input sizes: reader, fits, every format
 void read_log(Bytes bytes);       // experiment logs: reader, estimate, every format of the report
 void read_memory(Bytes bytes);    // what the target may have written where our stub is
 void read_options(Bytes bytes);   // command lines of attach, run and ab, one argument a line

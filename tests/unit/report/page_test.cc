@@ -11,6 +11,7 @@
 #include "controller/report/callpath/head.h"
 #include "controller/report/callpath/render.h"
 #include "controller/report/continuous/calc_model.h"
+#include "controller/report/inputs/render.h"
 #include "controller/report/page/assets.h"
 #include "tests/support/golden.h"
 #include "tests/unit/callpath/recordings.h"
@@ -51,13 +52,26 @@ continuous::Calc small_calc(const std::string& name) {
   return calc;
 }
 
+// One routine, without a size.
+inputs::Profile small_inputs(const std::string& name) {
+  inputs::Profile profile;
+  profile.command = profile.host = name;
+  profile.notes = profile.warnings = {name};
+  inputs::Routine routine;
+  routine.name = routine.module = routine.file = routine.disagreement = name;
+  routine.threads = {{name, 1, name, 1, {}}};
+  profile.routines = {routine};
+  return profile;
+}
+
 struct HtmlPage {
   std::string html;
   std::string folder;  // of its assets, besides those of the shell
 };
 std::vector<HtmlPage> small_pages() {
   return {{callpath::render_html(small_profile()), "callpath/"},
-          {continuous::render_html(small_calc("loop")), "continuous/"}};
+          {continuous::render_html(small_calc("loop")), "continuous/"},
+          {inputs::render_html(small_inputs("loop")), "inputs/"}};
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -226,6 +240,7 @@ TEST_CASE("no name can leave the place in which it stands", "[report][callpath][
     INFO(text);
     check(callpath::render_html(profile), harmless[0].html);
     check(continuous::render_html(small_calc(text)), harmless[1].html);
+    check(inputs::render_html(small_inputs(text)), harmless[2].html);
   }
 }
 
