@@ -169,7 +169,11 @@ def test_the_longest_stalls_of_all_code(options, recorded):
     assert 0 < top["share_low"] < top["share"] < top["share_high"] < 1
     shares = [row["share"] for row in table["rows"]]
     assert shares == sorted(shares, reverse=True) and sum(shares) <= table["analysed"] + 0.01
-    assert table["analysed"] > 0.9 and table["counted"] == 0, table
+    # The kernel's code is in no file. Beside a load it has a tenth of the time.
+    images = json.loads(run(options.causalctl, "prof", "db", "--by", "image", "--limit", 0, "--format", "json",
+                            folder=recorded).stdout)["rows"]
+    in_kernel = sum(row["share"] for row in images if row["name"] == "[kernel]")
+    assert table["analysed"] > 0.95 * (1 - in_kernel) > 0.7 and table["counted"] == 0, (table, images)
     functions = {row["function"] for row in table["rows"]}
     assert {"chase", "multiply"} <= functions, functions
     text = run(options.causalctl, "stalls", "db", "-n", 1, folder=recorded).stdout
