@@ -27,7 +27,7 @@ def test_the_first_line_is_a_verdict(report):
     done = report()
     first, *rest = done.stdout.splitlines()
     assert first.startswith("sort_rows grows with n²"), done
-    assert "with ten times the input the program would execute" in first
+    assert "if each call had ten times its input the program would execute" in first
     assert rest[-1].startswith("next: causalctl report ") and rest[-1].endswith("--function sort_rows")
     assert any(line.endswith(made_inputs_log.LONG) for line in rest), "a name is cut where there is no terminal"
     assert "select: by rms it grows with" in done.stdout

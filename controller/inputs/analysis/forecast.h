@@ -1,4 +1,4 @@
-// What the program would execute with inputs ten times as large. Pure.
+// What the program would execute if each call had ten times its input. Pure.
 //
 // Rule: each activation happens as it did, but with ten times its size, and costs what the fit
 // says there, in proportion to what it says for the size that was seen. That extrapolates by a

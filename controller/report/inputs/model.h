@@ -101,7 +101,7 @@ struct Routine {
   }
 };
 
-// What the whole program would execute if all inputs were ten times as large.
+// What the whole program would execute if the input of each call were ten times as large.
 struct Forecast {
   bool is_known = false;
   Interval times;       // as much as in these runs; infinite if that is more than a number holds

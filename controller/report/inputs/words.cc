@@ -26,7 +26,7 @@ std::string fast_words(const Profile& profile, const Routine& routine) {
 
 std::string forecast_part(const Profile& profile) {
   if (!profile.forecast.is_known) return {};
-  return fmt::format("with ten times the input the program would execute {} as many {}",
+  return fmt::format("if each call had ten times its input the program would execute {} as many {}",
                      times_words(profile.forecast.times), name_of_cost(profile.cost));
 }
 
@@ -106,8 +106,8 @@ std::string forecast_words(const Profile& profile) {
                                                                    printable(forecast.routine));
   return fmt::format(
       "The forecast extrapolates a decade beyond what was seen. It follows fits that are certain: "
-      "{} "
-      "{} % of the run; the rest is counted as it is.",
+      "{} {} % of the run; the rest is counted as it is. Input that comes by more calls is not in "
+      "it.",
       whose, percent(std::min(forecast.share, 1.0)));
 }
 

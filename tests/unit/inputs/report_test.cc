@@ -144,12 +144,14 @@ TEST_CASE("Input text: as in the golden files", "[inputs][report]") {
 TEST_CASE("Input text: the first line is the verdict", "[inputs][report]") {
   const TextOptions options{false, 80, false};
   const std::string fast = first_line(render_text(rich_profile(), options));
-  CHECK_THAT(fast, StartsWith("sort_rows grows with n²") && Contains("% of the run; with ten times "
-                                                                     "the input the program would "
-                                                                     "execute"));
+  CHECK_THAT(fast,
+             StartsWith("sort_rows grows with n²") && Contains("% of the run; if each call had "
+                                                               "ten times its input the "
+                                                               "program would execute"));
   CHECK_THAT(first_line(render_text(calm_profile(8), options)),
-             StartsWith("no routine of the 1 with a clear growth grows faster than n log n; with "
-                        "ten times the input the program would execute 10 [10, 10] times"));
+             StartsWith("no routine of the 1 with a clear growth grows faster than n log n; if "
+                        "each call had ten times its input the program would execute 10 [10, 10] "
+                        "times"));
   const std::string few = render_text(calm_profile(7), options);
   CHECK_THAT(first_line(few), StartsWith("too few sizes: none of 1 routines"));
   CHECK_THAT(few, Contains("next: causalctl inputs run -o inputs.jsonl -- ./program 1"));
