@@ -28,8 +28,8 @@ class InterpreterRemark {
   bool is_interpreter() const { return found_.has_value(); }
   // `module` is a path, or what stands in place of one for code in no file.
   void see(std::string_view module, std::string_view function);
-  // "python3.11 runs Python 3.11: functions here are the interpreter's own. …" Empty if it is no
-  // interpreter, or if the code that it runs has names.
+  // "python3.11 runs Python 3.11: functions here are its own, not those of the script. …" Empty if
+  // it is no interpreter, or if the code that it runs has names.
   std::string words() const;
 
  private:

@@ -252,7 +252,7 @@ std::string executable(Pid pid) {
   std::size_t length = read_link(fmt::format("/proc/{}/exe", pid));
   if (length == 0) {  // its first thread may have ended while others go on
     for (const Tid tid : threads(pid)) {
-      length = std::max(length, read_link(fmt::format("/proc/{}/task/{}/exe", pid, tid)));
+      length = read_link(fmt::format("/proc/{}/task/{}/exe", pid, tid));
       if (length > 0) break;
     }
   }

@@ -1,4 +1,4 @@
-// The report of `causalctl report` for logs of input sizes, with which `inputs run` ends, too.
+// The report of `causalctl report` for logs of input sizes.
 #pragma once
 
 #include <string>

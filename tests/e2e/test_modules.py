@@ -100,13 +100,18 @@ def test_run_through_the_loader(options, tmp_path):
     assert "the target afterwards: as it was before" in text, text
 
 
-def test_first_thread_has_ended(options, tmp_path):
-    program = compiled(tmp_path, "without_first_thread.c")
-    with running(program) as pid:
+@contextlib.contextmanager
+def without_first_thread(folder):
+    with running(compiled(folder, "without_first_thread.c")) as pid:
         deadline = time.monotonic() + 10
         while pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z":
             assert time.monotonic() < deadline
             time.sleep(0.01)
+        yield pid
+
+
+def test_first_thread_has_ended(options, tmp_path):
+    with without_first_thread(tmp_path) as pid:
         for words in (("points", pid), ("doctor", pid), ("attach", pid, "--progress", "work")):
             text = answer(options, *words)
             assert f"the main thread of process {pid}" in text, text
@@ -115,12 +120,7 @@ def test_first_thread_has_ended(options, tmp_path):
 
 def test_a_process_is_watched_without_its_first_thread(options, tmp_path):
     """What puts nothing into a process needs no first thread of it."""
-    program = compiled(tmp_path, "without_first_thread.c")
-    with running(program) as pid:
-        deadline = time.monotonic() + 10
-        while pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z":
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+    with without_first_thread(tmp_path) as pid:
         def run(*words):
             done = subprocess.run([options.causalctl, *map(str, words)], capture_output=True, text=True,
                                   timeout=100, check=False)
